@@ -226,22 +226,29 @@ void CheckSources(const Specification& s, Problems& problems) {
   }
 }
 
-// Each evaluation leaves a hash of the weights and, with predictions: all, a file; an attempt may
-// have only so many of both.
+// Each evaluation leaves a hash of the weights, and a file of predictions and one of weights where
+// all are kept; an attempt may have only so many hashes and files.
 void CheckEvaluations(const Specification& s, Problems& problems) {
   constexpr int64_t kOtherHashes = 4;  // init, first_batches, weights, logits
   // The last predictions, weights, test images, labels and groups.
   constexpr int64_t kOtherFiles = 5;
-  const bool all = s.evaluate.predictions == "all";
-  const int64_t most =
-      all ? int64_t{kMaxArtifacts} - kOtherFiles : int64_t{kMaxOutcomeEntries} - kOtherHashes;
+  int64_t files = 0;  // Of an evaluation.
+  std::string with;
+  const auto count = [&](const std::string& kept, const char* setting) {
+    if (kept != "all") return;
+    with += std::string(files == 0 ? " with " : " and ") + setting + ": all";
+    ++files;
+  };
+  count(s.evaluate.predictions, "evaluate.predictions");
+  count(s.evaluate.weights, "evaluate.weights");
+  const int64_t most = files > 0 ? (int64_t{kMaxArtifacts} - kOtherFiles) / files
+                                 : int64_t{kMaxOutcomeEntries} - kOtherHashes;
   const int64_t asked = PlannedEvaluations(s);
   if (asked <= most) return;
-  problems.push_back({"evaluate.every_epochs",
-                      std::to_string(asked) + " evaluations asked; expected at most " +
-                          std::to_string(most) + (all ? " with evaluate.predictions: all" : "") +
-                          "; set it to " + std::to_string((s.train.epochs - 1) / most + 1) +
-                          " or more"});
+  problems.push_back(
+      {"evaluate.every_epochs", std::to_string(asked) + " evaluations asked; expected at most " +
+                                    std::to_string(most) + with + "; set it to " +
+                                    std::to_string((s.train.epochs - 1) / most + 1) + " or more"});
 }
 
 }  // namespace

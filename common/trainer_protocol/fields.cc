@@ -201,6 +201,8 @@ std::vector<Field> FieldsOfSourcesAndEvaluation() {
       NF_CHOICE("evaluate.predictions", evaluate.predictions,
                 "the logits that are kept: of the last test, of every test, none", "final", "all",
                 "none"),
+      NF_CHOICE("evaluate.weights", evaluate.weights,
+                "the weights that are kept: of the last test, of every test", "final", "all"),
       NF_INT("evaluate.batch_size", evaluate.batch_size, 1, 65536, "examples of a batch of a test"),
   };
 }

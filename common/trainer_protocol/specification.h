@@ -110,6 +110,7 @@ struct SourceSettings {
 struct EvaluateSettings {
   int64_t every_epochs = 1;  // 0: only at the end.
   std::string predictions = "final";
+  std::string weights = "final";
   int64_t batch_size = 1000;
 };
 

@@ -37,9 +37,9 @@ class Gc final : public Command {
   }
   void Describe(CLI::App& app) override {
     app.add_option("--kind", kinds_,
-                   "also files of this kind, such as weights or log, of members that have ended; "
-                   "their hashes stay, and what reports are made of stays; without weights a study "
-                   "has no weight distances")
+                   "also files of this kind, such as weights (those after evaluations, too) or "
+                   "log, of members that have ended; their hashes stay, and what reports are made "
+                   "of stays; without weights a study has no weight distances")
         ->type_name("KIND")
         ->allow_extra_args(false);
     app.add_option("--older-than", older_than_,

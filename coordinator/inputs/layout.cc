@@ -1,7 +1,6 @@
 #include "coordinator/inputs/layout.h"
 
-#include <charconv>
-#include <system_error>
+#include <cstdint>
 
 #include "fmt/format.h"
 
@@ -66,16 +65,6 @@ std::string PlaceOf(std::string_view artifact_kind, std::string_view member,
     return fmt::format("{}/{}{}", artifact_kind, TestSetOf(member, specification), known.ending);
   }
   return "";
-}
-
-std::optional<int64_t> NumberOnTheWay(std::string_view artifact_kind) {
-  constexpr std::string_view kBefore = "predictions-";
-  if (!artifact_kind.starts_with(kBefore)) return std::nullopt;
-  const std::string_view digits = artifact_kind.substr(kBefore.size());
-  int64_t number = 0;
-  const auto read = std::from_chars(digits.begin(), digits.end(), number);
-  const bool whole = read.ec == std::errc() && read.ptr == digits.end();
-  return whole && number > 0 ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace noisefloor::inputs

@@ -1,8 +1,6 @@
 // Where the files of an exported sweep and of others' runs lie. Pure.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,9 +22,5 @@ inline constexpr std::string_view kGroupsFile = "groups.csv";
 // evaluation; "evaluation_labels/cifar10.npy". "": such an artifact is not exported.
 std::string PlaceOf(std::string_view artifact_kind, std::string_view member,
                     const nlohmann::json& specification);
-
-// Of predictions on the way, whose kind is "predictions-3", the number of the evaluation, from 1;
-// absent of all other kinds.
-std::optional<int64_t> NumberOnTheWay(std::string_view artifact_kind);
 
 }  // namespace noisefloor::inputs

@@ -14,19 +14,15 @@
 
 #include "common/trainer_protocol/datasets.h"
 #include "coordinator/inputs/layout.h"
+#include "coordinator/inputs/load_warnings.h"
+#include "coordinator/inputs/load_weights.h"
+#include "coordinator/inputs/on_the_way.h"
 
 namespace noisefloor::inputs {
 
 namespace {
 
 constexpr int32_t kMostClasses = std::numeric_limits<int16_t>::max();
-
-void Warn(LoadedStudy& study, std::string subject, absl::Status status,
-          std::string_view consequence) {
-  study.warnings.push_back(
-      {"error", std::move(subject), fmt::format("{}. {}", Message(status), consequence)});
-  study.faults.push_back(std::move(status));
-}
 
 // What is known of a set while its arrays are loaded.
 struct SetSize {
@@ -163,14 +159,6 @@ void LoadAnswers(const InputFile& file, report::EvaluationSet& evaluation, SetSi
   member.answers = *answers;
 }
 
-void TellLate(std::vector<report::Warning>& late, const std::string& member, std::string text) {
-  report::Warning warning = {"error", member, std::move(text)};
-  const bool told = std::ranges::any_of(late, [&](const report::Warning& one) {
-    return one.subject == warning.subject && one.text == warning.text;
-  });
-  if (!told) late.push_back(std::move(warning));
-}
-
 // Logits of a file, opened when they are first asked for and then the same. `study` may move.
 report::LogitsView OpenedLate(const InputFile& file, const std::string& member, size_t size,
                               const LoadedStudy& study) {
@@ -235,15 +223,17 @@ constexpr int64_t kMostOnTheWay = int64_t{1} << 28;
 constexpr uint64_t kMostLogitsOnTheWay = uint64_t{4} << 30;
 
 // What members answered at each evaluation, where that was kept.
-void LoadOnTheWay(const StudySource& source, const FindDigest& digests,
-                  const std::map<uint32_t, size_t>& sets, const std::vector<SetSize>& sizes,
-                  LoadedStudy& study) {
+void LoadAnswersOnTheWay(const StudySource& source, const FindDigest& digests,
+                         const std::map<uint32_t, size_t>& sets, const std::vector<SetSize>& sizes,
+                         LoadedStudy& study) {
   int64_t answers = 0;
   uint64_t bytes = 0;
   for (size_t m = 0; m < source.members.size(); ++m) {
     const int64_t rows = sizes[sets.at(study.input.members[m].cell)].rows;
-    answers += rows * std::ssize(source.members[m].on_the_way);
-    for (const InputFile& file : source.members[m].on_the_way) bytes += file.size_bytes;
+    for (const auto& [number, file] : FilesOnTheWay(source.members[m], "predictions")) {
+      answers += rows;
+      bytes += file.size_bytes;
+    }
   }
   const bool reads_logits = digests == nullptr && bytes > kMostLogitsOnTheWay;
   if (answers > kMostOnTheWay || reads_logits) {
@@ -260,7 +250,7 @@ void LoadOnTheWay(const StudySource& source, const FindDigest& digests,
     const report::EvaluationSet& evaluation = study.input.evaluations[set];
     if (sizes[set].rows == 0) continue;  // Nobody's answers at the end are known.
     std::optional<absl::Status> fault;
-    for (const InputFile& file : source.members[m].on_the_way) {
+    for (const auto& [number, file] : FilesOnTheWay(source.members[m], "predictions")) {
       const bool by_digest = digests != nullptr && evaluation.attributes == 0;
       absl::StatusOr<Digest> digest =
           by_digest ? digests(file) : study.files->AnswersOfLogits(file, evaluation.attributes);
@@ -274,26 +264,10 @@ void LoadOnTheWay(const StudySource& source, const FindDigest& digests,
         if (!fault) fault = digest.status();
         continue;
       }
-      member.answers_at[*NumberOnTheWay(file.kind)] = study.files->Keep(std::move(digest->answers));
+      member.answers_at[number] = study.files->Keep(std::move(digest->answers));
     }
     if (fault) Warn(study, member.id, *fault, "Evaluations with such a file are left out.");
   }
-}
-
-void LoadWeights(const std::optional<InputFile>& file, report::MemberInput& member,
-                 LoadedStudy& study) {
-  if (!file) return;
-  static constexpr std::string_view kLeftOut = "Its weights are left out.";
-  absl::StatusOr<report::WeightsView::Facts> facts = study.files->FactsOfWeights(*file);
-  if (!facts.ok()) return Warn(study, member.id, facts.status(), kLeftOut);
-  const auto open = [file = *file, id = member.id, files = study.files.get(),
-                     late = study.late.get()]() -> report::SharedWeights {
-    absl::StatusOr<report::SharedWeights> weights = files->Weights(file);
-    if (weights.ok()) return *std::move(weights);
-    TellLate(*late, id, fmt::format("{}. {}", Message(weights.status()), kLeftOut));
-    return nullptr;
-  };
-  member.weights = report::WeightsView(*std::move(facts), open);
 }
 
 }  // namespace
@@ -334,7 +308,8 @@ LoadedStudy LoadArrays(StudySource source, FindFile find, const FindDigest& dige
     LoadGroups(source.sets[i], evaluation, study);
     if (sizes[i].rows > 0) CheckClassNames(evaluation, study);
   }
-  LoadOnTheWay(source, digests, sets, sizes, study);
+  LoadAnswersOnTheWay(source, digests, sets, sizes, study);
+  LoadWeightsOnTheWay(source, study);
   return study;
 }
 

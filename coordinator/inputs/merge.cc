@@ -67,6 +67,15 @@ bool HasResult(const MemberInput& member) {
   return member.state == MemberState::kDone || member.state == MemberState::kDiverged;
 }
 
+// What one site removed to make room another one may have.
+void AddMissing(std::vector<InputFile> more, std::vector<InputFile>& files) {
+  for (InputFile& file : more) {
+    if (std::ranges::find(files, file.kind, &InputFile::kind) == files.end()) {
+      files.push_back(std::move(file));
+    }
+  }
+}
+
 class Merger {
  public:
   Merger(const MergeOptions& options, std::vector<std::string>& conflicts)
@@ -238,7 +247,7 @@ class Merger {
     if (SameResult(member, known.input)) {
       if (!known.files.predictions) known.files.predictions = std::move(files.predictions);
       if (!known.files.weights) known.files.weights = std::move(files.weights);
-      if (known.files.on_the_way.empty()) known.files.on_the_way = std::move(files.on_the_way);
+      AddMissing(std::move(files.on_the_way), known.files.on_the_way);
       if (SameAttempt(member, known.input)) return;
       std::vector<report::Hashes>& checks = known.input.duplicates;
       checks.push_back(std::move(member.hashes));

@@ -6,7 +6,7 @@
 #include "fmt/format.h"
 
 #include "coordinator/inputs/json_lists.h"
-#include "coordinator/inputs/layout.h"
+#include "coordinator/inputs/on_the_way.h"
 #include "coordinator/inputs/source_version.h"
 #include "coordinator/inputs/study_source.h"
 #include "coordinator/inputs/sweep_from_json.h"
@@ -27,15 +27,17 @@ absl::Status ReadFile(const Json& json, const std::string& place, std::optional<
   return reader.Finish();
 }
 
-absl::Status ReadOnTheWay(const Json& json, const std::string& place,
-                          std::vector<InputFile>& files) {
+absl::Status ReadFilesOnTheWay(const Json& json, const std::string& place,
+                               std::vector<InputFile>& files) {
   if (!json.is_array()) return InvalidInput(place + ": expected a list of files");
   for (size_t i = 0; i < json.size(); ++i) {
     const std::string at = fmt::format("{}[{}]", place, i);
     std::optional<InputFile> file;
     NF_RETURN_IF_ERROR(ReadFile(json[i], at, file));
-    if (!file || !NumberOnTheWay(file->kind)) {
-      return InvalidInput(at + ".kind: expected predictions-1 or that of another evaluation");
+    if (!file || !ReadOnTheWay(file->kind)) {
+      return InvalidInput(at +
+                          ".kind: expected predictions-1, weights-1, or that of another "
+                          "evaluation");
     }
     files.push_back(*std::move(file));
   }
@@ -200,7 +202,7 @@ absl::Status ReadMember(const Json& json, const std::string& place,
       ReadNumbers(accuracies, place + ".per_class_accuracy", member.per_class_accuracy));
   NF_RETURN_IF_ERROR(ReadFile(predictions, place + ".predictions", files.predictions));
   NF_RETURN_IF_ERROR(ReadFile(weights, place + ".weights", files.weights));
-  return ReadOnTheWay(on_the_way, place + ".on_the_way", files.on_the_way);
+  return ReadFilesOnTheWay(on_the_way, place + ".on_the_way", files.on_the_way);
 }
 
 absl::Status ReadWarning(const Json& json, const std::string& place, report::Warning& warning) {

@@ -1,6 +1,7 @@
 #include "coordinator/inputs/study_files.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 
 #include "common/files/atomic_file.h"
 #include "common/files/csv_reader.h"
+#include "common/files/sha256.h"
 #include "common/files/text_lines.h"
 #include "coordinator/analysis/prediction_matrix.h"
 #include "coordinator/inputs/digest.h"
@@ -193,11 +195,16 @@ absl::StatusOr<SafetensorsFile> StudyFiles::OpenWeights(const InputFile& file) c
 absl::StatusOr<report::WeightsView::Facts> StudyFiles::FactsOfWeights(const InputFile& file) const {
   NF_ASSIGN_OR_RETURN(const SafetensorsFile opened, OpenWeights(file));
   report::WeightsView::Facts facts = {.content = file.sha256};
+  std::string layout;
   ForEachTensor(opened, [&](const TensorView& tensor, Role role) {
     const size_t values = tensor.bytes.size() / sizeof(float);
-    if (role == Role::kParameter) facts.parameters += values;
+    if (role == Role::kParameter) {
+      facts.parameters += values;
+      layout += fmt::format("{} {}\n", tensor.name, fmt::join(tensor.shape, " "));
+    }
     if (role == Role::kWithoutEffect) facts.without_effect += static_cast<int64_t>(values);
   });
+  facts.layout = Sha256Hex(layout);
   return facts;
 }
 

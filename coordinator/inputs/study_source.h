@@ -39,7 +39,7 @@ struct StudySource {
   struct MemberFiles {
     std::optional<InputFile> predictions;  // At the end.
     std::optional<InputFile> weights;
-    std::vector<InputFile> on_the_way;  // Predictions of evaluations, "predictions-1" and on.
+    std::vector<InputFile> on_the_way;  // Of evaluations: "predictions-1", "weights-1" and on.
   };
 
   report::StudyInput input;          // Without what the files hold.

@@ -142,9 +142,8 @@ FileForm FormOf(const Proto& request) {
   }
   const auto& artifact = dynamic_cast<const v1::GetArtifactRequest&>(request);
   if (artifact.kind() == "log") return {"text/plain; charset=utf-8"};
-  const char* const ending = artifact.kind() == "predictions" ? ".npy"
-                             : artifact.kind() == "weights"   ? ".safetensors"
-                                                              : "";
+  const std::string of = artifact.kind().substr(0, artifact.kind().find('-'));  // "weights-3"
+  const char* const ending = of == "predictions" ? ".npy" : of == "weights" ? ".safetensors" : "";
   return {"application/octet-stream", artifact.member() + "-" + artifact.kind() + ending};
 }
 

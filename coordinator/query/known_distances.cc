@@ -6,18 +6,16 @@ namespace noisefloor::query {
 
 namespace {
 
-// Contents are hashes themselves, or empty: none of them holds what ends each.
-std::string KeyOf(const std::vector<std::string>& contents) {
+std::string KeyOf(const std::vector<std::string>& of) {
   std::string text;
-  for (const std::string& content : contents) text += content + "\n";
+  for (const std::string& word : of) text += word + "\n";
   return Sha256Hex(text);
 }
 
 }  // namespace
 
-std::optional<report::CellDistances> KnownDistances::Find(
-    const std::vector<std::string>& contents) {
-  const std::string key = KeyOf(contents);
+std::optional<analysis::Distances> KnownDistances::Find(const std::vector<std::string>& of) {
+  const std::string key = KeyOf(of);
   MutexLock lock(mutex_);
   const auto known = known_.find(key);
   if (known == known_.end()) return std::nullopt;
@@ -25,9 +23,8 @@ std::optional<report::CellDistances> KnownDistances::Find(
   return known->second.found;
 }
 
-void KnownDistances::Keep(const std::vector<std::string>& contents,
-                          const report::CellDistances& found) {
-  const std::string key = KeyOf(contents);
+void KnownDistances::Keep(const std::vector<std::string>& of, const analysis::Distances& found) {
+  const std::string key = KeyOf(of);
   MutexLock lock(mutex_);
   if (known_.contains(key)) return;
   known_[key] = {found, oldest_first_.insert(oldest_first_.end(), key)};

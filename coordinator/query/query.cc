@@ -11,6 +11,7 @@
 
 #include "common/base/mutex.h"
 #include "common/trainer_protocol/json_reader.h"
+#include "coordinator/inputs/on_the_way.h"
 #include "coordinator/query/infer_source.h"
 #include "coordinator/query/known_distances.h"
 #include "coordinator/query/load_cost.h"
@@ -297,6 +298,9 @@ absl::StatusOr<Settlement> StoreQuery::DecideUntil(SweepId sweep) {
                         NF_ASSIGN_OR_RETURN(kept, ReadDefinition(database, sweep.value));
                         return ReadStudyRows(database, sweep.value);
                       }));
+  for (std::vector<inputs::InputFile>& files : rows.files) {  // Nothing is decided by those.
+    std::erase_if(files, [](const auto& file) { return inputs::ReadOnTheWay(file.kind); });
+  }
   if (!sweep::IsUndecided(kept.sweep)) {
     return MakeError(absl::StatusCode::kFailedPrecondition,
                      ToText(sweep) + " has nothing to decide");

@@ -17,7 +17,8 @@ std::string Marks(size_t count) {
   return marks;
 }
 
-// A member has ended when its last lease has. In the order of the table's key, so that a page costs
+// A kind stands for those of evaluations on the way, too: "weights" for "weights-3". A member has
+// ended when its last lease has. In the order of the table's key, so that a page costs
 // what it looks at.
 std::string CollectableSql(const Retention& retention) {
   std::string sql =
@@ -27,8 +28,9 @@ std::string CollectableSql(const Retention& retention) {
       "WHERE (f.lease, f.kind, f.path) > (?, ?, ?) AND f.collected_us IS NULL "
       "AND l.dropped_us IS NOT NULL AND m.state <> 'waiting' AND m.state <> 'leased' "
       "AND (SELECT max(x.dropped_us) FROM lease x WHERE x.sweep = l.sweep AND x.cell = l.cell "
-      "AND x.replicate = l.replicate) <= ? AND f.kind IN (" +
-      Marks(retention.kinds.size()) + ")";
+      "AND x.replicate = l.replicate) <= ? AND (f.kind IN (" +
+      Marks(retention.kinds.size()) + ") OR rtrim(f.kind, '0123456789') IN (" +
+      Marks(retention.kinds.size()) + "))";
   if (!retention.sweeps.empty()) sql += " AND l.sweep IN (" + Marks(retention.sweeps.size()) + ")";
   return sql + " ORDER BY f.lease, f.kind, f.path LIMIT ?";
 }
@@ -53,9 +55,11 @@ absl::StatusOr<std::vector<KindShare>> StorageReader::Shares() {
   return Read<std::vector<KindShare>>([&] {
     std::vector<KindShare> shares;
     SQLite::Statement row(*database_,
-                          "SELECT kind, count(*), sum(size_bytes) FROM (SELECT kind, "
+                          "SELECT of, count(*), sum(size_bytes) FROM (SELECT "
+                          "CASE rtrim(kind, '0123456789') WHEN 'weights-' THEN 'weights' "
+                          "WHEN 'predictions-' THEN 'predictions' ELSE kind END AS of, "
                           "max(size_bytes) AS size_bytes FROM artifact WHERE collected_us IS NULL "
-                          "GROUP BY kind, sha256) GROUP BY kind ORDER BY kind");
+                          "GROUP BY of, sha256) GROUP BY of ORDER BY of");
     while (row.executeStep()) {
       shares.push_back({row.getColumn(0).getString(),
                         static_cast<uint64_t>(row.getColumn(1).getInt64()),
@@ -78,6 +82,7 @@ absl::StatusOr<std::vector<KeptFile>> StorageReader::Collectable(const Retention
     row.bind(++next, after.path);
     row.bind(++next, absl::ToUnixMicros(retention.ended_before));
     for (const std::string& kind : retention.kinds) row.bind(++next, kind);
+    for (const std::string& kind : retention.kinds) row.bind(++next, kind + "-");
     for (const SweepId sweep : retention.sweeps)
       row.bind(++next, static_cast<int64_t>(sweep.value));
     row.bind(++next, static_cast<int64_t>(limit));
@@ -126,6 +131,11 @@ absl::StatusOr<LeaseId> StorageReader::NewestLease() {
     return LeaseId{static_cast<uint64_t>(
         database_->execAndGet("SELECT coalesce(max(lease), 0) FROM lease").getInt64())};
   });
+}
+
+std::string KindAtTheEnd(const std::string& kind) {
+  const std::string stem = kind.substr(0, kind.find_last_not_of("0123456789") + 1);
+  return stem == "weights-" || stem == "predictions-" ? stem.substr(0, stem.size() - 1) : kind;
 }
 
 bool IsOfReports(const std::string& kind) {

@@ -18,7 +18,7 @@ namespace noisefloor::query {
 
 // Files of members by what they are and when the member ended.
 struct Retention {
-  std::set<std::string> kinds;
+  std::set<std::string> kinds;  // "weights" stands for "weights-3", too.
   absl::Time ended_before;
   std::set<SweepId> sweeps;  // Empty: all.
 };
@@ -44,7 +44,8 @@ class StorageReader {
  public:
   static absl::StatusOr<std::unique_ptr<StorageReader>> Open(const std::string& home);
 
-  // By kind. Looks at every file that rows name, in SQL: a second for some million.
+  // By kind; those after evaluations are of the kind of the end. Looks at every file that rows
+  // name, in SQL: a second for some million.
   absl::StatusOr<std::vector<KindShare>> Shares();
   // The next ones, at most `limit`, in order of lease, kind and path behind `after` (its lease 0:
   // from the first). Members that wait or run, and leases that live, have none.
@@ -67,6 +68,8 @@ class StorageReader {
   std::unique_ptr<SQLite::Database> database_;
 };
 
+// "weights" for "weights-3", of which there may be hundreds, and for all others what they are.
+std::string KindAtTheEnd(const std::string& kind);
 // Kinds that reports are made of: they go only with their sweep.
 bool IsOfReports(const std::string& kind);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "SQLiteCpp/Statement.h"
@@ -16,7 +17,7 @@
 #include "common/trainer_protocol/json_reader.h"
 #include "common/trainer_protocol/schema_json.h"
 #include "common/trainer_protocol/training.h"
-#include "coordinator/inputs/layout.h"
+#include "coordinator/inputs/on_the_way.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/query/study_attempts.h"
 #include "coordinator/query/sweep_rows.h"
@@ -321,7 +322,7 @@ void ReadArtifacts(SQLite::Database& database, uint64_t sweep, const LeasePlaces
                         "f.collected_us IS NOT NULL FROM lease l "
                         "JOIN artifact f USING (lease) WHERE l.sweep = ? ORDER BY f.kind, f.path");
   row.bind(1, static_cast<int64_t>(sweep));
-  std::map<std::string, size_t> collected;  // By kind.
+  std::map<std::string, std::set<size_t>> collected;  // Members, by kind.
   while (row.executeStep()) {
     const auto place = accepted.find(row.getColumn(0).getInt64());
     if (place == accepted.end()) continue;
@@ -329,18 +330,19 @@ void ReadArtifacts(SQLite::Database& database, uint64_t sweep, const LeasePlaces
       const std::string& member = rows.input.members[place->second].id;
       rows.files[place->second].push_back(FileAt(row, 1, member));
     } else {
-      ++collected[row.getColumn(1).getString()];
+      std::string kind = row.getColumn(1).getString();
+      const std::optional<inputs::OnTheWay> of = inputs::ReadOnTheWay(kind);
+      if (of) kind = fmt::format("{} after evaluations", of->kind);
+      // A study reads no others.
+      if (of || kind == "weights" || kind == "predictions") collected[kind].insert(place->second);
     }
   }
-  for (const auto& [kind, count] : collected) {
-    const bool on_the_way = inputs::NumberOnTheWay(kind).has_value();
-    // A study reads no others.
-    if (kind != "weights" && kind != "predictions" && !on_the_way) continue;
+  for (const auto& [kind, members] : collected) {
     rows.warnings.push_back(
         {"note", "sweep",
-         fmt::format("The {} of {} were removed to make room; what is said of "
-                     "{} is of the others.",
-                     kind, count == 1 ? "1 member" : fmt::format("{} members", count), kind)});
+         fmt::format(
+             "The {} of {} were removed to make room; what is said of {} is of the others.", kind,
+             members.size() == 1 ? "1 member" : fmt::format("{} members", members.size()), kind)});
   }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/files/npy.h"
-#include "coordinator/inputs/layout.h"
+#include "coordinator/inputs/on_the_way.h"
 
 namespace noisefloor::query {
 
@@ -25,15 +25,15 @@ std::optional<InputFile> LastOf(const std::vector<InputFile>& files, std::string
   return found;
 }
 
-// Predictions of evaluations, in their order.
+// Predictions of evaluations, then weights, in their order.
 std::vector<InputFile> OnTheWay(const std::vector<InputFile>& files) {
-  std::map<int64_t, InputFile> by_evaluation;
+  std::map<inputs::OnTheWay, InputFile> by_evaluation;
   for (const InputFile& file : files) {
-    const std::optional<int64_t> evaluation = inputs::NumberOnTheWay(file.kind);
-    if (evaluation) by_evaluation[*evaluation] = file;
+    const std::optional<inputs::OnTheWay> of = inputs::ReadOnTheWay(file.kind);
+    if (of) by_evaluation[*of] = file;
   }
   std::vector<InputFile> ordered;
-  for (auto& [evaluation, file] : by_evaluation) ordered.push_back(std::move(file));
+  for (auto& [of, file] : by_evaluation) ordered.push_back(std::move(file));
   return ordered;
 }
 

@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <set>
 
-#include "fmt/format.h"
-
 #include "coordinator/analysis/churn.h"
-#include "coordinator/analysis/distance.h"
 #include "coordinator/analysis/flips.h"
 #include "coordinator/analysis/per_class.h"
 #include "coordinator/analysis/spread.h"
+#include "coordinator/report/distances.h"
 #include "coordinator/report/interim.h"
 #include "coordinator/report/targets.h"
 #include "coordinator/report/words.h"
@@ -134,57 +131,10 @@ void FillClassesFromTrainers(const Gathered& gathered, const CellFacts& cell, Co
   }
 }
 
-// Parameters of one member that are in no distance.
-int64_t LeftOutOfDistances(const Gathered& gathered, const CellFacts& cell) {
-  int64_t most = 0;
-  for (const size_t m : cell.done) {
-    most = std::max(most, gathered.members[m].input->weights.facts().without_effect);
-  }
-  return most;
-}
-
-// Of members in order; those of memory have no content to be known by.
-CellDistances DistancesOf(const std::vector<const WeightsView*>& members, DistanceMemory* memory) {
-  std::vector<std::string> contents;
-  for (const WeightsView* weights : members) contents.push_back(weights->facts().content);
-  const auto is_of_memory = [](const WeightsView* weights) {
-    return !weights->empty() && weights->facts().content.empty();
-  };
-  if (std::ranges::any_of(members, is_of_memory)) memory = nullptr;
-  if (memory != nullptr) {
-    if (std::optional<CellDistances> known = memory->Find(contents)) return *std::move(known);
-  }
-  std::vector<SharedWeights> opened;
-  std::vector<analysis::WeightPieces> parameters;
-  std::vector<analysis::WeightPieces> all;  // Parameters, then buffers.
-  for (const WeightsView* weights : members) {
-    const SharedWeights& of = opened.emplace_back(weights->Opened());
-    analysis::WeightPieces& of_parameters = parameters.emplace_back();
-    analysis::WeightPieces& of_all = all.emplace_back();
-    if (of == nullptr) {
-      memory = nullptr;  // It may be read another time.
-      continue;
-    }
-    of_parameters = of_all = of->parameters;
-    of_all.insert(of_all.end(), of->buffers.begin(), of->buffers.end());
-  }
-  CellDistances found = {analysis::MeanDistances(parameters), analysis::MeanDistances(all)};
-  if (memory != nullptr) memory->Keep(contents, found);
-  return found;
-}
-
 void FillDistances(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
   std::vector<const WeightsView*> members;
   for (const size_t m : cell.done) members.push_back(&gathered.members[m].input->weights);
   auto [of_parameters, of_all] = DistancesOf(members, gathered.input->distances);
-  const int64_t without_effect = LeftOutOfDistances(gathered, cell);
-  for (Estimate* estimate : {&of_parameters.raw, &of_parameters.normalised, &of_parameters.cosine,
-                             &of_all.raw, &of_all.normalised}) {
-    if (without_effect == 0 || !estimate->value) continue;
-    estimate->note +=
-        fmt::format("{}without {} parameters that no output of the training depends on",
-                    estimate->note.empty() ? "" : "; ", without_effect);
-  }
   cohort.l2_raw = std::move(of_parameters.raw);
   cohort.l2_normalised = std::move(of_parameters.normalised);
   cohort.cosine = std::move(of_parameters.cosine);

@@ -206,6 +206,7 @@ void AddTrajectory(const Trajectory& trajectory, Csv& csv) {
     Place at = place;
     at.subject = fmt::format("step {}", trajectory.steps[k]);
     csv.Add(at, "churn", trajectory.churn[k]);
+    csv.Add(at, "l2_normalised", trajectory.l2_normalised[k]);
   }
 }
 

@@ -171,4 +171,40 @@ void AddEnsembles(const Study& study, TextPage& page) {
   }
 }
 
+// Of each the first evaluation, the one in the middle and the last.
+void AddTrajectories(const Study& study, TextPage& page) {
+  TextRows rows;
+  bool across = false;
+  bool has_churn = false;
+  bool has_distance = false;
+  for (const Trajectory& of : study.trajectories) {
+    across = across || of.factor.has_value();
+    const std::string name = of.factor ? of.label : fmt::format("c{} {}", of.cells[0], of.label);
+    const size_t last = of.steps.size() - 1;
+    for (size_t k = 0; k <= last; ++k) {
+      const Estimate& churn = of.churn[k];
+      const Estimate& distance = of.l2_normalised[k];
+      has_churn = has_churn || churn.value.has_value();
+      has_distance = has_distance || distance.value.has_value();
+      if (k != 0 && k != last / 2 && k != last) continue;
+      rows.push_back({name, fmt::format("{:g}", of.epochs[k]), WithInterval(churn),
+                      std::to_string(churn.n), WithInterval(distance), std::to_string(distance.n)});
+    }
+  }
+  if (rows.empty()) return;
+  std::vector<std::string> header = {"cell", "epoch", "churn", "n", "L2, unit", "n"};
+  const auto cut = [&](std::vector<std::string>& row) {
+    if (!has_distance) row.resize(4);
+    if (!has_churn) row.erase(row.begin() + 2, row.begin() + 4);
+  };
+  cut(header);
+  std::ranges::for_each(rows, cut);
+  page.Heading("How trainings part: after the first evaluation, one in the middle, the last");
+  page.Table(header, rows);
+  std::string words = "Of two members of a cell";
+  if (across) words += ", or, of two sides, of the same draws on both";
+  if (has_distance) words += "; L2, unit: of weights, each member's scaled to length 1";
+  page.Line(words + ".");
+}
+
 }  // namespace noisefloor::report

@@ -1,5 +1,5 @@
-// The tables of what is set against each other, or put together: classes, stacks, axes, plans,
-// sources, ensembles. Internal to this folder.
+// The tables of what is set against each other, put together or followed: classes, stacks, axes,
+// plans, sources, ensembles, evaluations. Internal to this folder.
 #pragma once
 
 #include "coordinator/report/study.h"
@@ -11,5 +11,6 @@ void AddHardware(const Study& study, TextPage& page);  // And stacks.
 void AddContrasts(const Study& study, TextPage& page);
 void AddDecompositions(const Study& study, TextPage& page);
 void AddEnsembles(const Study& study, TextPage& page);
+void AddTrajectories(const Study& study, TextPage& page);
 
 }  // namespace noisefloor::report

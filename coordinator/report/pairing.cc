@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "coordinator/analysis/spread.h"
+
 namespace noisefloor::report {
 namespace {
 
@@ -60,6 +62,20 @@ std::vector<std::vector<size_t>> WithPredictions(const Gathered& gathered,
 
 bool ReplicatesAreDraws(const CellFacts& cell, size_t blocks) {
   return cell.seeded_free && cell.shared.empty() && (cell.held.empty() || blocks == 1);
+}
+
+Estimate OverBlocks(const std::vector<std::vector<double>>& blocks, bool each, const char* unit,
+                    double most) {
+  std::vector<double> draws;
+  for (const std::vector<double>& values : blocks) {
+    if (values.empty()) continue;
+    if (each) draws.insert(draws.end(), values.begin(), values.end());
+    if (!each) draws.push_back(analysis::MeanOf(values));
+  }
+  if (draws.empty()) return analysis::Absent(unit, 0, "no pair");
+  Estimate estimate = analysis::MeanEstimate(draws, unit);
+  analysis::CutInterval(estimate, 0, most);
+  return estimate;
 }
 
 }  // namespace noisefloor::report

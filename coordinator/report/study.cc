@@ -105,7 +105,7 @@ Study BuildStudy(const StudyInput& input) {
     study.fixed_draws = BuildFixedDraws(gathered);
   }
   study.curves = BuildCurves(gathered);
-  study.trajectories = BuildTrajectories(gathered, study.hardware, study.stacks);
+  study.trajectories = BuildTrajectories(gathered, study.hardware, study.stacks, study.warnings);
   study.heat_map = BuildHeatMap(gathered);
   study.divergent = BuildExamples(gathered);
   for (const std::vector<Comparison>* of_factor : {&study.hardware, &study.stacks}) {

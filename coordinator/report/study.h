@@ -177,15 +177,16 @@ struct Curve {
   std::vector<CurveMember> members;
 };
 
-// How churn grows over training: of the members of a cell, or of the same draws on both sides of a
-// comparison. Vectors have one entry for each evaluation whose predictions were kept.
+// How trainings part: the members of a cell, or the same draws on both sides of a comparison.
+// Vectors have one entry for each evaluation whose predictions or weights were kept.
 struct Trajectory {
   std::optional<Factor> factor;  // What the sides differ in; absent: of a cell.
   std::string label;             // Of the cell, or of the comparison.
   std::vector<uint32_t> cells;   // The cell; or one of side A and one of B.
   std::vector<int64_t> steps;
   std::vector<double> epochs;
-  std::vector<Estimate> churn;
+  std::vector<Estimate> churn;          // Absent where predictions were not kept.
+  std::vector<Estimate> l2_normalised;  // Of parameters; absent where weights were not kept.
 };
 
 // Churn between all members, ordered by cell and replicate.

@@ -144,6 +144,7 @@ class WeightsView {
  public:
   struct Facts {
     std::string content;         // Equal ones have equal weights; "": not known.
+    std::string layout;          // Equal ones have equal names and shapes; "": not known.
     size_t parameters = 0;       // Values.
     int64_t without_effect = 0;  // Parameters left out: no output depends on them.
   };
@@ -181,20 +182,15 @@ class WeightsView {
   std::shared_ptr<Now> now_;  // shared: by copies.
 };
 
-// Distances between the weights of a cell's members.
-struct CellDistances {
-  analysis::Distances parameters;
-  analysis::Distances all;  // Parameters and running statistics.
-};
-
-// Those that studies before found, by what the weights were (WeightsView::Facts::content, in the
-// order of the members, "" for those without): whoever looks at a running sweep again and again has
+// Distances between weights that studies before found, by what they are of: what was made of them,
+// in a word, and the weights (WeightsView::Facts::content, in the order of the members, "" for
+// those without). No word has a line end. Whoever looks at a running sweep again and again has
 // distances made anew of cells that have a new member. A study is the same with it and without.
 class DistanceMemory {
  public:
   virtual ~DistanceMemory() = default;
-  virtual std::optional<CellDistances> Find(const std::vector<std::string>& contents) = 0;
-  virtual void Keep(const std::vector<std::string>& contents, const CellDistances& found) = 0;
+  virtual std::optional<analysis::Distances> Find(const std::vector<std::string>& of) = 0;
+  virtual void Keep(const std::vector<std::string>& of, const analysis::Distances& found) = 0;
 };
 
 // Facts of an environment that decide a GPU's bits, by name: a fingerprint only says that some
@@ -232,6 +228,7 @@ struct MemberInput {
   WeightsView weights;
   // {examples} of each evaluation, from 1, whose predictions were kept; that of the end, too.
   std::map<int64_t, std::span<const int16_t>> answers_at;
+  std::map<int64_t, WeightsView> weights_at;  // Likewise.
 };
 
 // A column that sorts the examples of an evaluation set into groups.

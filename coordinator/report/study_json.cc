@@ -230,7 +230,8 @@ Json ToJson(const Trajectory& t) {
           {"cells", t.cells},
           {"steps", t.steps},
           {"epochs", t.epochs},
-          {"churn", List(t.churn, [](const Estimate& e) { return ToJson(e); })}};
+          {"churn", List(t.churn, [](const Estimate& e) { return ToJson(e); })},
+          {"l2_normalised", List(t.l2_normalised, [](const Estimate& e) { return ToJson(e); })}};
 }
 
 Json ToJson(const HeatMap& h) {

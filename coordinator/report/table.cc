@@ -355,6 +355,7 @@ std::string RenderTables(const Study& study, const Screen& screen) {
   AddContrasts(study, page);
   AddDecompositions(study, page);
   AddEnsembles(study, page);
+  AddTrajectories(study, page);
   AddClasses(study, page);
   AddExamples(study, page);
   AddSensitive(study, page);

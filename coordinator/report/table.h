@@ -16,8 +16,8 @@ struct Screen {
   size_t columns = 0;  // 0: lines are as long as they like.
 };
 
-// Findings, noise by cell, control, physical sources, hardware, classes, examples, warnings: in
-// the order a person asks. UTF-8; ends with a newline.
+// Findings, noise by cell, control, physical sources, hardware, evaluations, classes, examples,
+// warnings: in the order a person asks. UTF-8; ends with a newline.
 std::string RenderTables(const Study& study, const Screen& screen = {});
 
 }  // namespace noisefloor::report

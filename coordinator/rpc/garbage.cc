@@ -140,7 +140,7 @@ class Garbage::Run {
   // In a dry run what other members name, too, would stay.
   void Count(const query::KeptFile& file) {
     if (!counted_.insert(file.blob.sha256).second) return;
-    v1::StorageShare& share = kinds_[file.kind];
+    v1::StorageShare& share = kinds_[query::KindAtTheEnd(file.kind)];
     share.set_files(share.files() + 1);
     share.set_bytes(share.bytes() + file.blob.size_bytes);
   }

@@ -91,6 +91,7 @@ class ResumeTest : public testing::Test {
     Set(sweep, "evaluate.batch_size", 200);
     Set(sweep, "evaluate.every_epochs", 100);
     Set(sweep, "evaluate.predictions", std::string("all"));
+    Set(sweep, "evaluate.weights", std::string("all"));
     Set(sweep, "train.epochs", 800);
     sweep.add_noise()->set_name("algo");
     sweep.mutable_hardware()->set_kind(v1::HardwareChoice::KIND_LIST);

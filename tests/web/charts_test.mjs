@@ -303,16 +303,19 @@ test("curves: members, means and bands of one standard deviation stand where the
   await page.close();
 });
 
-test("how trainings part: churn and its bands stand where the JSON says, inside cohorts and between two sides", async () => {
+test("how trainings part: churn, distance and their bands stand where the JSON says, inside cohorts and between two sides", async () => {
   const value = structuredClone(study);
   const cohort = new Map(value.cohorts.map((c) => [c.cell, c]));
   for (const [k, t] of value.trajectories.entries()) {
-    for (const [i, churn] of t.churn.entries()) {
-      churn.value = 0.02 + 0.003 * k + 0.05 * i;
-      churn.low = churn.value - 0.011;
-      churn.high = churn.value + 0.013;
+    for (const [field, size] of [["churn", 1], ["l2_normalised", 7]]) {
+      for (const [i, estimate] of t[field].entries()) {
+        estimate.value = size * (0.02 + 0.003 * k + 0.05 * i);
+        estimate.low = estimate.value - 0.011 * size;
+        estimate.high = estimate.value + 0.013 * size;
+      }
     }
   }
+  value.trajectories[0].l2_normalised[0].value = null;  // Not kept.
   const { page } = await open(value);
   const short = (hardware) => hardware.replace("cpu-intel-", "");
   const inside = value.trajectories.filter((t) => t.factor === null).map((t) => (
@@ -322,16 +325,18 @@ test("how trainings part: churn and its bands stand where the JSON says, inside 
   // Six of the nine pairs, of every plan the first two.
   const across = ["control", "algo", "impl"].flatMap((plan) => pairs.filter((p) => p.plan.startsWith(plan)).slice(0, 2));
   assert.ok(inside.length > 3 && across.length > 3);
-  for (const [words, wanted] of [["Churn of two members of a cohort at each evaluation", inside], ["Churn between the same draws", across]]) {
+  for (const [words, field, wanted] of [["Churn of two members of a cohort at each evaluation", "churn", inside], ["Churn between the same draws", "churn", across],
+    ["Distance between the weights of two members", "l2_normalised", inside], ["Distance between the weights of the same draws", "l2_normalised", across]]) {
     const figure = figureOf(page, words);
     const legend = wanted === inside ? await legendOf(figure) : null;
     const shape = await read(figure.locator("svg").first());
     const y = scaleOf(shape.ticks.y, "y");
     const hardwareOf = (path) => (legend ? nameOf(legend, path.stroke && path.stroke !== "none" ? path.stroke : path.fill) : "");
-    const through = (numbers) => wanted.map(({ t, ...place }) => ({ ...place, points: numbers(t) }));
-    samePaths(shape, y, shape.lines.filter((l) => l.width > 1), through((t) => t.churn.map((c, k) => [t.epochs[k], 100 * c.value])), hardwareOf, words);
-    samePaths(shape, y, shape.areas, through((t) => [...t.churn.map((c, k) => [t.epochs[k], 100 * c.high]),
-      ...t.churn.map((c, k) => [t.epochs[k], 100 * c.low]).reverse()]), hardwareOf, `${words}, band`);
+    const scale = field === "churn" ? 100 : 1;
+    const through = (t, bound) => t[field].flatMap((e, k) => (e.value === null ? [] : [[t.epochs[k], scale * e[bound]]]));
+    const places = (numbers) => wanted.map(({ t, ...place }) => ({ ...place, points: numbers(t) }));
+    samePaths(shape, y, shape.lines.filter((l) => l.width > 1), places((t) => through(t, "value")), hardwareOf, words);
+    samePaths(shape, y, shape.areas, places((t) => [...through(t, "high"), ...through(t, "low").reverse()]), hardwareOf, `${words}, band`);
   }
   await page.close();
 });

@@ -83,4 +83,5 @@ def _evaluate(run: nf.Run, net: Net, test: nf.images.Batch) -> None:
     size = run["evaluate.batch_size"]
     answers = [net.answers(test.images[i:i + size]) for i in range(0, len(test.labels), size)]
     run.evaluation(np.concatenate(answers), test.labels, net.weights(),
-                   keep=run["evaluate.predictions"] == "all")
+                   keep=run["evaluate.predictions"] == "all",
+                   keep_weights=run["evaluate.weights"] == "all")

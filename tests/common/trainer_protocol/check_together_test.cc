@@ -288,6 +288,20 @@ TEST(CheckTogetherTest, MoreFilesThanAnAttemptMayLeaveAreRefusedBeforeTheTrainin
   EXPECT_THAT(ProblemsOf(WithEvaluations(996, 1, "all")),
               ElementsAre("evaluate.every_epochs: 996 evaluations asked; expected at most 995 with "
                           "evaluate.predictions: all; set it to 2 or more"));
+  Specification specification = WithEvaluations(995, 1, "final");
+  specification.evaluate.weights = "all";
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
+  specification.train.epochs = 996;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("evaluate.every_epochs: 996 evaluations asked; expected at most 995 with "
+                          "evaluate.weights: all; set it to 2 or more"));
+  specification.evaluate.predictions = "all";
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("evaluate.every_epochs: 996 evaluations asked; expected at most 497 with "
+                          "evaluate.predictions: all and evaluate.weights: all; set it to 3 or "
+                          "more"));
+  specification.train.epochs = 497;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
 }
 
 Specification OwnImages() {

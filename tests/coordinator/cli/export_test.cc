@@ -13,7 +13,9 @@
 namespace noisefloor::cli {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 namespace fs = std::filesystem;
@@ -26,7 +28,7 @@ CannedAnswers OneMember() {
   member.set_state(v1::MEMBER_STATE_DONE);
   member.set_specification(R"({"data": {"name": "cifar10", "test_examples": 500}})");
   for (const std::string kind : {"weights", "predictions", "predictions-1", "predictions-2",
-                                 "evaluation_images", "evaluation_labels", "log"}) {
+                                 "evaluation_images", "evaluation_labels", "log", "weights-1"}) {
     v1::Artifact& artifact = *member.mutable_outcome()->add_artifacts();
     artifact.set_kind(kind);
     artifact.set_sha256(Sha256Hex("the " + kind));
@@ -61,7 +63,8 @@ TEST(Export, LeavesOutWhatMadeRoomAndSaysSo) {
   const Printed printed = line.Run({"export", "s1", "--to=" + to});
   ASSERT_EQ(printed.code, kDone) << printed.err;
   EXPECT_THAT(printed.out, HasSubstr("1 file made room and could not be written"));
-  for (const std::string& file : FilesBelow(to)) EXPECT_EQ(file.find("weights"), file.npos) << file;
+  EXPECT_THAT(FilesBelow(to), Not(Contains("weights/s1c0r0.safetensors")));
+  EXPECT_THAT(FilesBelow(to), Contains("weights/s1c0r0-1.safetensors"));
   const auto members = nlohmann::json::parse(Content(to + "/members.json"));
   EXPECT_EQ(members["members"][0]["artifacts"][0]["collected"], "2023-11-14 22:13:20");
 }
@@ -75,15 +78,15 @@ TEST(Export, WritesMembersStudyPredictionsAndWeights) {
               UnorderedElementsAre(
                   "sweep.yaml", "members.json", "study.json", "study.csv", "report.html",
                   "predictions/s1c0r0.npy", "predictions/s1c0r0-1.npy", "predictions/s1c0r0-2.npy",
-                  "weights/s1c0r0.safetensors", "README.md", "evaluation_images/cifar10-500.npy",
-                  "evaluation_labels/cifar10-500.npy"));
+                  "weights/s1c0r0.safetensors", "weights/s1c0r0-1.safetensors", "README.md",
+                  "evaluation_images/cifar10-500.npy", "evaluation_labels/cifar10-500.npy"));
   EXPECT_EQ(Content(to + "/predictions/s1c0r0-2.npy"), "the predictions-2");
   EXPECT_EQ(Content(to + "/weights/s1c0r0.safetensors"), "the weights");
   EXPECT_EQ(Content(to + "/evaluation_labels/cifar10-500.npy"), "the evaluation_labels");
   EXPECT_EQ(Content(to + "/study.csv"), "a study\n");
   EXPECT_EQ(Content(to + "/sweep.yaml"), "name: a  # as submitted\n");
   EXPECT_THAT(printed.out, HasSubstr("(1 member)"));
-  EXPECT_THAT(printed.out, HasSubstr("6 files of predictions, weights and test sets"));
+  EXPECT_THAT(printed.out, HasSubstr("7 files of predictions, weights and test sets"));
 }
 
 TEST(Export, WritesATestSetOnceWhoeverKeptIt) {
@@ -121,7 +124,8 @@ TEST(Export, WritesWhatAStudyIsMadeOfWhoeverKeptIt) {
   source.sets = {{file("evaluation_labels", "s9c0r3"), file("evaluation_images", "s9c0r3")}};
   source.members = {{file("predictions", "s1c0r0"),
                      file("weights", "s1c0r0"),
-                     {file("predictions-1", "s1c0r0"), file("predictions-2", "s1c0r0")}}};
+                     {file("predictions-1", "s1c0r0"), file("predictions-2", "s1c0r0"),
+                      file("weights-1", "s1c0r0")}}};
   answers.input = inputs::SourceToJson(source);
   CommandLine line(std::move(answers));
   const std::string to = line.home() + "/out";
@@ -134,10 +138,11 @@ TEST(Export, WritesWhatAStudyIsMadeOfWhoeverKeptIt) {
   EXPECT_EQ(read->sets[0].labels->path, to + "/evaluation_labels/cifar10-500.npy");
   EXPECT_EQ(read->members[0].predictions->path, to + "/predictions/s1c0r0.npy");
   EXPECT_TRUE(inputs::FindExported(*read->members[0].weights).ok());
-  ASSERT_EQ(read->members[0].on_the_way.size(), 2u);
+  ASSERT_EQ(read->members[0].on_the_way.size(), 3u);
   EXPECT_EQ(read->members[0].on_the_way[1].kind, "predictions-2");
   EXPECT_EQ(read->members[0].on_the_way[1].path, to + "/predictions/s1c0r0-2.npy");
   EXPECT_TRUE(inputs::FindExported(read->members[0].on_the_way[1]).ok());
+  EXPECT_EQ(read->members[0].on_the_way[2].path, to + "/weights/s1c0r0-1.safetensors");
 }
 
 TEST(Export, OfASweepWithoutAFileWritesWhatItMeans) {

@@ -19,15 +19,5 @@ TEST(LayoutTest, FilesLieWhereTheirKindAndTestSetSay) {
   EXPECT_EQ(PlaceOf("evaluation_labels", "s1c0r0", "no object"), "evaluation_labels/s1c0r0.npy");
 }
 
-TEST(LayoutTest, PredictionsOnTheWayHaveTheNumberOfTheirEvaluation) {
-  EXPECT_EQ(NumberOnTheWay("predictions-1"), 1);
-  EXPECT_EQ(NumberOnTheWay("predictions-996"), 996);
-  for (const char* other :
-       {"predictions", "predictions-", "predictions-0", "predictions--1", "predictions-1x",
-        "predictions-x", "weights-1", "predictions-99999999999999999999"}) {
-    EXPECT_FALSE(NumberOnTheWay(other).has_value()) << other;
-  }
-}
-
 }  // namespace
 }  // namespace noisefloor::inputs

@@ -195,6 +195,21 @@ TEST(MergeTest, ASecondResultWithEqualBitsIsACheck) {
   EXPECT_THAT(merged->input.members[2].duplicates, SizeIs(0)) << "the same attempt";
 }
 
+// Of a member that two sites have, one has removed its weights after evaluations to make room.
+TEST(MergeTest, WhatWasKeptOnTheWayIsThatOfEither) {
+  std::vector<Site> sites = {{"lab1", Part(Whole(), {"cpu-a"})},
+                             {"lab2", Part(Whole(), {"cpu-a"})}};
+  const InputFile predictions = {"predictions-1", "s7c0r0", "1.npy", "cc", 4};
+  const InputFile weights = {"weights-1", "s7c0r0", "1.safetensors", "dd", 4};
+  sites[0].source.members[0].on_the_way = {predictions};
+  sites[1].source.members[0].on_the_way = {predictions, weights};
+  const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  ASSERT_THAT(merged->members[0].on_the_way, SizeIs(2));
+  EXPECT_EQ(merged->members[0].on_the_way[0].kind, "predictions-1");
+  EXPECT_EQ(merged->members[0].on_the_way[1].kind, "weights-1");
+}
+
 TEST(MergeTest, OtherBitsOfTheSameDrawsAreAConflict) {
   const auto sites = [] {
     std::vector<Site> two = {{"lab1", Part(Whole(), {"cpu-a"})},

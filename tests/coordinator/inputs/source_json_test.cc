@@ -59,7 +59,8 @@ StudySource Full() {
   source.members[0] = {{{"predictions", "s1c0r0", "p.npy", "cc", 56}},
                        {{"weights", "s1c0r0", "w.safetensors", "dd", 78}},
                        {{"predictions-1", "s1c0r0", "p-1.npy", "ff", 90},
-                        {"predictions-2", "s1c0r0", "p-2.npy", "ab", 91}}};
+                        {"predictions-2", "s1c0r0", "p-2.npy", "ab", 91},
+                        {"weights-1", "s1c0r0", "w-1.safetensors", "ba", 92}}};
   return source;
 }
 
@@ -83,8 +84,9 @@ TEST(SourceJsonTest, ComesBackBitForBit) {
   EXPECT_EQ(read->sets[0].images->member, "s9c0r1");
   EXPECT_EQ(read->sets[0].groups->path, "g.csv");
   EXPECT_EQ(read->members[0].weights->size_bytes, 78u);
-  ASSERT_EQ(read->members[0].on_the_way.size(), 2u);
+  ASSERT_EQ(read->members[0].on_the_way.size(), 3u);
   EXPECT_EQ(read->members[0].on_the_way[1].path, "p-2.npy");
+  EXPECT_EQ(read->members[0].on_the_way[2].kind, "weights-1");
   EXPECT_TRUE(read->members[1].on_the_way.empty());
 }
 
@@ -123,7 +125,7 @@ TEST(SourceJsonTest, WhatIsWrongIsSaidWithItsPlace) {
               HasSubstr("as many steps as epochs"));
   EXPECT_THAT(ErrorWith("\"environment\":0", "\"environment\":7"), HasSubstr("environment"));
   EXPECT_THAT(ErrorWith("\"predictions-2\"", "\"predictions-x\""),
-              HasSubstr("members[0].on_the_way[1].kind: expected predictions-1 or that of"));
+              HasSubstr("members[0].on_the_way[1].kind: expected predictions-1, weights-1"));
   EXPECT_THAT(ErrorWith("\"evaluation\":0", "\"evaluation\":3"), HasSubstr("evaluation"));
   EXPECT_THAT(ErrorWith("\"id\":\"s1c0r1\"", "\"id\":\"s1c0r0\""), HasSubstr("it comes twice"));
   EXPECT_THAT(ErrorWith("\"cell\":0,\"replicate\":1", "\"cell\":4,\"replicate\":1"),

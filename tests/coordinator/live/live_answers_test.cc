@@ -56,7 +56,9 @@ class LiveAnswersTest : public LiveTest {
       parts.push_back(Piece(weights.substr(i, kPieceBytes)));
     }
     ASSERT_TRUE(Upload(*workers_, parts).ok());
-    ASSERT_TRUE(worker.Send(ScriptedWorker::Finish(lease, 0, {weights})));
+    v1::SessionRequest finish = ScriptedWorker::Finish(lease, 0, {weights, weights});
+    finish.mutable_finished()->mutable_outcome()->mutable_artifacts(1)->set_kind("weights-3");
+    ASSERT_TRUE(worker.Send(finish));
     ASSERT_TRUE(worker.Settled().accepted());
   }
 };
@@ -258,6 +260,8 @@ TEST_F(LiveAnswersTest, AFileComesInPiecesAndWhole) {
   EXPECT_TRUE(got.body == weights);
   EXPECT_EQ(got.Header("Content-Type"), "application/octet-stream");
   EXPECT_EQ(got.Header("Content-Disposition"), "attachment; filename=s1c0r0-weights.safetensors");
+  EXPECT_EQ(Get("/api/GetArtifact?member=s1c0r0&kind=weights-3").Header("Content-Disposition"),
+            "attachment; filename=s1c0r0-weights-3.safetensors");
   httplib::Client client(page_.address.host, page_.address.port);
   const auto head = client.Head("/api/GetArtifact?member=s1c0r0&kind=weights", Bearer(page_.token));
   ASSERT_TRUE(head);

@@ -106,6 +106,18 @@ class FilledHome {
     names_[{ToText(member), kind}] = name;
     outcome.artifacts.push_back({kind, kind + ".file", name.sha256, name.size_bytes});
   }
+  // Three parameters, {shift, 2, 3}, and running statistics.
+  std::string Weights(float shift) {
+    const std::vector<float> weight = {shift, 2, 3};
+    const std::vector<float> mean = {shift * 10};
+    const std::vector<float> variance = {shift * 20};
+    const std::string path = home_.path() + "/weights.tmp";
+    EXPECT_TRUE(WriteSafetensors(path, {MakeTensorView<float>("a.running_mean", {1}, mean),
+                                        MakeTensorView<float>("a.running_var", {1}, variance),
+                                        MakeTensorView<float>("b.weight", {3}, weight)})
+                    .ok());
+    return *ReadFile(path, 1 << 20);
+  }
 
  private:
   void Finish(uint32_t cell, uint32_t replicate) {
@@ -136,18 +148,6 @@ class FilledHome {
       logits[static_cast<size_t>(i * kClasses + (wrong ? 9 : i))] = 1;
     }
     return *EncodeNpy(MakeTensorView<float>("logits", {kExamples, kClasses}, logits));
-  }
-
-  std::string Weights(float shift) {
-    const std::vector<float> weight = {shift, 2, 3};
-    const std::vector<float> mean = {shift * 10};
-    const std::vector<float> variance = {shift * 20};
-    const std::string path = home_.path() + "/weights.tmp";
-    EXPECT_TRUE(WriteSafetensors(path, {MakeTensorView<float>("a.running_mean", {1}, mean),
-                                        MakeTensorView<float>("a.running_var", {1}, variance),
-                                        MakeTensorView<float>("b.weight", {3}, weight)})
-                    .ok());
-    return *ReadFile(path, 1 << 20);
   }
 
   void AddEvaluationSet(ingest::AttemptOutcome& outcome, MemberId member) {

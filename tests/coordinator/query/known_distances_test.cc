@@ -5,9 +5,9 @@
 namespace noisefloor::query {
 namespace {
 
-report::CellDistances Of(double value) {
-  report::CellDistances found;
-  found.all.raw.value = value;
+analysis::Distances Of(double value) {
+  analysis::Distances found;
+  found.raw.value = value;
   return found;
 }
 
@@ -16,8 +16,8 @@ TEST(KnownDistancesTest, AreThoseOfTheSameContentsInTheSameOrder) {
   known.Keep({"a", "b"}, Of(1));
   known.Keep({"b", "a"}, Of(2));
 
-  EXPECT_EQ(known.Find({"a", "b"})->all.raw.value, 1);
-  EXPECT_EQ(known.Find({"b", "a"})->all.raw.value, 2);
+  EXPECT_EQ(known.Find({"a", "b"})->raw.value, 1);
+  EXPECT_EQ(known.Find({"b", "a"})->raw.value, 2);
   EXPECT_FALSE(known.Find({"a"}).has_value());
   EXPECT_FALSE(known.Find({"ab", ""}).has_value());
   EXPECT_FALSE(known.Find({"", "a", "b"}).has_value());
@@ -40,9 +40,9 @@ TEST(KnownDistancesTest, WhatWasAskedForLongestAgoGoesFirst) {
   EXPECT_TRUE(known.Find({"a"}).has_value());
   known.Keep({"c"}, Of(3));
 
-  EXPECT_EQ(known.Find({"a"})->all.raw.value, 1);
+  EXPECT_EQ(known.Find({"a"})->raw.value, 1);
   EXPECT_FALSE(known.Find({"b"}).has_value());
-  EXPECT_EQ(known.Find({"c"})->all.raw.value, 3);
+  EXPECT_EQ(known.Find({"c"})->raw.value, 3);
   known.Keep({"d"}, Of(4));
   EXPECT_FALSE(known.Find({"a"}).has_value());
 }

@@ -388,6 +388,8 @@ class OnTheWayTest : public StudyTest {
       home_.AddFile(write.outcome, member, "predictions-1", Logits(replicate));
       home_.AddFile(write.outcome, member, "predictions-2", Logits(3 * replicate));
       home_.AddFile(write.outcome, member, "predictions", Logits(3 * replicate));
+      home_.AddFile(write.outcome, member, "weights-1", home_.Weights(0));
+      home_.AddFile(write.outcome, member, "weights-2", home_.Weights(replicate == 0 ? 0 : 1));
       home_.Apply({sample::Grant(lease, member), sample::Records(lease, member, 1),
                    sample::Records(lease, member, 2), write,
                    scheduler::SetMemberState{member, MemberState::kDone, 1, 0}});
@@ -403,6 +405,45 @@ class OnTheWayTest : public StudyTest {
     return *EncodeNpy(MakeTensorView<float>("logits", {kExamples, kClasses}, values));
   }
 };
+
+TEST_F(OnTheWayTest, DistanceIsFollowedOverTheEvaluations) {
+  const nlohmann::json distance = Json()["trajectories"][0]["l2_normalised"];
+  ASSERT_EQ(distance.size(), 2u);
+  EXPECT_EQ(distance[0]["value"], 0.0);
+  // Of {0, 2, 3} and {1, 2, 3}.
+  EXPECT_NEAR(distance[1]["value"].get<double>(), std::sqrt(2 - 2 * std::sqrt(13.0 / 14)), 1e-12);
+}
+
+TEST_F(OnTheWayTest, WhatMadeRoomIsSaidOnceForAllEvaluations) {
+  scheduler::CollectArtifacts collected;
+  for (const char* kind : {"weights-1", "weights-2"}) {
+    for (const uint64_t lease : {20, 21}) {
+      collected.artifacts.push_back({LeaseId{lease}, kind, kind + std::string(".file")});
+    }
+  }
+  collected.at = sample::At(90);
+  home_.Apply({collected});
+
+  const nlohmann::json study = Json();
+
+  EXPECT_THAT(
+      study["warnings"].dump(),
+      HasSubstr("The weights after evaluations of 2 members were removed to make room; what "
+                "is said of weights after evaluations is of the others."));
+  EXPECT_THAT(study["warnings"].dump(), Not(HasSubstr("weights-1")));
+  EXPECT_TRUE(study["trajectories"][0]["l2_normalised"][0]["value"].is_null());
+  EXPECT_FALSE(study["trajectories"][0]["churn"][0]["value"].is_null());
+}
+
+TEST_F(OnTheWayTest, DamagedWeightsAreLeftOutAtTheirEvaluation) {
+  ChangeOneByte("s1c2r1", "weights-2");
+  const nlohmann::json study = Json();
+  EXPECT_EQ(study["trajectories"][0]["l2_normalised"][0]["value"], 0.0);
+  EXPECT_TRUE(study["trajectories"][0]["l2_normalised"][1]["value"].is_null());
+  EXPECT_FALSE(study["trajectories"][0]["churn"][1]["value"].is_null());
+  EXPECT_THAT(study["warnings"].dump(),
+              HasSubstr("Its weights after such an evaluation are left out."));
+}
 
 TEST_F(OnTheWayTest, ChurnIsFollowedOverTheEvaluations) {
   const nlohmann::json study = Json();
@@ -427,7 +468,8 @@ TEST_F(OnTheWayTest, WhatIsDamagedIsLeftOutAtItsEvaluation) {
 
   const nlohmann::json study = Json();
 
-  EXPECT_EQ(study["trajectories"][0]["steps"], nlohmann::json({20}));
+  EXPECT_TRUE(study["trajectories"][0]["churn"][0]["value"].is_null());
+  EXPECT_FALSE(study["trajectories"][0]["churn"][1]["value"].is_null());
   EXPECT_THAT(study["warnings"].dump(), HasSubstr("Evaluations with such a file are left out."));
 }
 

@@ -207,11 +207,14 @@ void EachEstimate(Study& study, const Visit& visit) {
   EachEnsemble(study.ensembles, visit);
   for (size_t i = 0; i < study.trajectories.size(); ++i) {
     Trajectory& of = study.trajectories[i];
-    for (size_t k = 0; k < of.churn.size(); ++k) {
-      visit(of.churn[k],
-            {At("trajectories", i) + At("churn", k),
-             {of.factor ? "trajectory_hardware" : "trajectory", std::to_string(of.cells.back()),
-              of.label, "step " + std::to_string(of.steps[k]), "churn"}});
+    for (const auto& [name, estimates] :
+         {std::pair("churn", &of.churn), std::pair("l2_normalised", &of.l2_normalised)}) {
+      for (size_t k = 0; k < estimates->size(); ++k) {
+        visit((*estimates)[k],
+              {At("trajectories", i) + At(name, k),
+               {of.factor ? "trajectory_hardware" : "trajectory", std::to_string(of.cells.back()),
+                of.label, "step " + std::to_string(of.steps[k]), name}});
+      }
     }
   }
   EachExample(study.divergent, visit);

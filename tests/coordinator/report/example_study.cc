@@ -204,6 +204,14 @@ class Maker {
     for (uint64_t k = 0; k < kParameters + 2; ++k) {
       weights.push_back(Normal(keys.init, k) + 0.1f * Normal(keys.result, k));
     }
+    // What tells results apart comes in evaluation by evaluation.
+    for (uint64_t e = 1; e <= kEvaluations; ++e) {
+      std::vector<float>& then = study_.weights_on_the_way.emplace_back();
+      const float share = static_cast<float>(e) / kEvaluations;
+      for (uint64_t k = 0; k < kParameters; ++k) {
+        then.push_back(Normal(keys.init, k) + 0.1f * share * Normal(keys.result, k));
+      }
+    }
   }
 
   static void MakeHashes(const Keys& keys, MemberInput& member) {
@@ -220,7 +228,7 @@ class Maker {
   void MakeAnswersOnTheWay(const Keys& keys) {
     const std::vector<float>& logits = study_.logits.back();
     for (uint64_t e = 1; e <= kEvaluations; ++e) {
-      std::vector<int16_t>& answers = study_.on_the_way.emplace_back();
+      std::vector<int16_t>& answers = study_.answers_on_the_way.emplace_back();
       for (int64_t x = 0; x < options_.examples; ++x) {
         const auto row = logits.begin() + x * options_.classes;
         const auto in_the_end = std::max_element(row, row + options_.classes) - row;
@@ -269,7 +277,10 @@ class Maker {
       member.weights = Weights{.parameters = {weights.first(kParameters)},
                                .buffers = {weights.subspan(kParameters)}};
       for (size_t e = 0; e < kEvaluations; ++e) {
-        member.answers_at[static_cast<int64_t>(e) + 1] = study_.on_the_way[m * kEvaluations + e];
+        const auto evaluation = static_cast<int64_t>(e) + 1;
+        member.answers_at[evaluation] = study_.answers_on_the_way[m * kEvaluations + e];
+        const std::span<const float> then = study_.weights_on_the_way[m * kEvaluations + e];
+        member.weights_at.emplace(evaluation, Weights{.parameters = {then}, .buffers = {}});
       }
     }
     study_.input.evaluations[0].images = study_.images;

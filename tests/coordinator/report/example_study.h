@@ -33,7 +33,9 @@ struct ExampleStudy {
   std::vector<std::vector<float>> logits;   // One for each member.
   std::vector<std::vector<float>> weights;  // Parameters, then two buffers.
   std::vector<uint8_t> images;
-  std::vector<std::vector<int16_t>> on_the_way;  // Of each member each evaluation's answers.
+  // Of each member each evaluation's.
+  std::vector<std::vector<int16_t>> answers_on_the_way;
+  std::vector<std::vector<float>> weights_on_the_way;
 };
 
 ExampleStudy MakeExampleStudy(const ExampleOptions& options = {});

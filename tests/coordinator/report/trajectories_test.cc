@@ -1,5 +1,6 @@
-// How churn grows over training, where predictions of every evaluation were kept.
+// How trainings part, where predictions or weights of every evaluation were kept.
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <string>
 #include <vector>
@@ -8,15 +9,21 @@
 #include "gtest/gtest.h"
 
 #include "coordinator/analysis/churn.h"
+#include "coordinator/report/table.h"
 #include "tests/coordinator/analysis/random_inputs.h"
 #include "tests/coordinator/report/tiny_study.h"
 
 namespace noisefloor::report {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr size_t kExamples = 40;
@@ -42,11 +49,29 @@ class Parting {
     }
   }
 
+  // The member that was added last: at each evaluation the direction of its two weights, by angle.
+  // Each member's have a length of their own.
+  void AddWeights(const std::vector<double>& angles) {
+    MemberInput& member = tiny.input.members.back();
+    const double length = 1 + 0.5 * member.replicate;
+    for (size_t k = 0; k < angles.size(); ++k) {
+      const std::vector<float>& weights = weights_.emplace_back(
+          std::vector<float>{static_cast<float>(length * std::cos(angles[k])),
+                             static_cast<float>(length * std::sin(angles[k]))});
+      member.weights_at.emplace(static_cast<int64_t>(k) + 1,
+                                Weights{.parameters = {weights}, .buffers = {}});
+    }
+  }
+
   TinyStudy tiny;
 
  private:
   std::deque<std::vector<int16_t>> answers_;
+  std::deque<std::vector<float>> weights_;
 };
+
+// Of two directions so far apart.
+double Chord(double angle) { return 2 * std::sin(angle / 2); }
 
 std::vector<double> Values(const Trajectory& trajectory) {
   std::vector<double> values;
@@ -112,6 +137,133 @@ TEST(TrajectoriesTest, ComparisonsFollowTheSameDrawsOnBothSides) {
   EXPECT_TRUE(across.churn[1].low.has_value());
 }
 
+TEST(TrajectoriesTest, DistanceInsideACellAtEachEvaluation) {
+  Parting parting;
+  parting.tiny.AddCell("algo", Algo(), "cpu-a");
+  for (size_t m = 0; m < 3; ++m) {
+    parting.AddMember(m, {1, 2});
+    parting.AddWeights({0, 0.3 * static_cast<double>(m)});
+  }
+
+  const Study study = BuildStudy(parting.tiny.input);
+
+  ASSERT_THAT(study.trajectories, SizeIs(1));
+  const std::vector<Estimate>& distance = study.trajectories[0].l2_normalised;
+  ASSERT_THAT(distance, SizeIs(2));
+  EXPECT_NEAR(*distance[0].value, 0, 1e-7);
+  EXPECT_NEAR(*distance[1].value, (2 * Chord(0.3) + Chord(0.6)) / 3, 1e-6);
+  EXPECT_EQ(distance[1].n, 3);
+  EXPECT_TRUE(distance[1].low.has_value());
+}
+
+TEST(TrajectoriesTest, DistanceOfTheSameDrawsOnBothSides) {
+  Parting parting;
+  for (const double turned : {0.0, 0.2}) {
+    parting.tiny.AddCell("algo", Algo(), turned == 0 ? "cpu-a" : "cpu-b");
+    for (size_t m = 0; m < 3; ++m) {
+      const double angle = 0.5 * static_cast<double>(m);
+      parting.AddMember(m, {1, 1});
+      parting.AddWeights({angle, angle + turned * static_cast<double>(m)});
+    }
+  }
+
+  const Study study = BuildStudy(parting.tiny.input);
+
+  const Trajectory& across = study.trajectories.back();
+  ASSERT_TRUE(across.factor.has_value());
+  EXPECT_NEAR(*across.l2_normalised.at(0).value, 0, 1e-7);
+  EXPECT_NEAR(*across.l2_normalised.at(1).value, (Chord(0.2) + Chord(0.4)) / 3, 1e-6);
+  EXPECT_EQ(across.l2_normalised[1].n, 3);
+}
+
+TEST(TrajectoriesTest, EvaluationsOfWhichOnlyWeightsOrOnlyPredictionsWereKept) {
+  Parting parting;
+  parting.tiny.AddCell("algo", Algo(), "cpu-a");
+  for (size_t m = 0; m < 2; ++m) {
+    parting.AddMember(m, {1, 2});
+    parting.AddWeights({0, 0.1 * static_cast<double>(m)});
+    MemberInput& member = parting.tiny.input.members.back();
+    member.answers_at.erase(1);
+    member.weights_at.erase(2);
+  }
+
+  const Study study = BuildStudy(parting.tiny.input);
+
+  ASSERT_THAT(study.trajectories, SizeIs(1));
+  const Trajectory& of = study.trajectories[0];
+  EXPECT_THAT(of.steps, ElementsAre(100, 200));
+  EXPECT_FALSE(of.churn[0].value.has_value());
+  EXPECT_TRUE(of.l2_normalised[0].value.has_value());
+  EXPECT_TRUE(of.churn[1].value.has_value());
+  EXPECT_FALSE(of.l2_normalised[1].value.has_value());
+  EXPECT_EQ(of.l2_normalised[1].note, "no two were kept");
+}
+
+TEST(TrajectoriesTest, TablesHaveTheFirstTheMiddleAndTheLast) {
+  Parting parting;
+  parting.tiny.AddCell("algo", Algo(), "cpu-a");
+  for (size_t m = 0; m < 3; ++m) parting.AddMember(m, {0, 1, 2, 3, 4});
+
+  const std::string tables = RenderTables(BuildStudy(parting.tiny.input));
+
+  EXPECT_THAT(tables, ContainsRegex("cell +epoch +churn +n\n"));
+  EXPECT_THAT(tables, ContainsRegex("\n +c0 algo, cpu-a +1 +0.00 %.* 3\n"));
+  EXPECT_THAT(tables, Not(ContainsRegex("\n +c0 algo, cpu-a +2 +5.00 %")));
+  EXPECT_THAT(tables, ContainsRegex("\n +c0 algo, cpu-a +3 +10.00 %.* 3\n"));
+  EXPECT_THAT(tables, ContainsRegex("\n +c0 algo, cpu-a +5 +20.00 %.* 3\n"));
+}
+
+TEST(TrajectoriesTest, TablesNameTheSidesOfAComparison) {
+  Parting parting;
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    parting.tiny.AddCell("algo", Algo(), hardware);
+    for (size_t m = 0; m < 3; ++m) parting.AddMember(m, {1, 2});
+  }
+  const Study study = BuildStudy(parting.tiny.input);
+
+  EXPECT_THAT(RenderTables(study), ContainsRegex(study.hardware[0].label + " +2 +0.00 %.* 3\n"));
+  EXPECT_THAT(RenderTables(study), HasSubstr("of two sides, of the same draws on both"));
+}
+
+TEST(TrajectoriesTest, WeightsThatWouldTakeTooLongAreNotLookedAt) {
+  Parting parting;
+  parting.tiny.AddCell("algo", Algo(), "cpu-a");
+  for (size_t m = 0; m < 2; ++m) {
+    parting.AddMember(m, {1});
+    parting.tiny.input.members.back().weights_at.emplace(
+        1, WeightsView({.content = "c", .parameters = (size_t{1} << 36) + m},
+                       [] -> SharedWeights { return nullptr; }));
+  }
+  const Study study = BuildStudy(parting.tiny.input);
+  EXPECT_THAT(study.warnings,
+              Contains(Field(&Warning::text,
+                             HasSubstr("How weights part over training is not told: of every"))));
+  EXPECT_TRUE(study.trajectories.at(0).churn.at(0).value.has_value());
+  EXPECT_EQ(study.trajectories[0].l2_normalised.at(0).note, "no two were kept");
+}
+
+TEST(TrajectoriesTest, TablesHaveWhatWasKept) {
+  Parting both;
+  both.tiny.AddCell("algo", Algo(), "cpu-a");
+  for (size_t m = 0; m < 3; ++m) {
+    both.AddMember(m, {1});
+    if (m < 2) both.AddWeights({0.2 * static_cast<double>(m)});
+  }
+  Parting weights;
+  weights.tiny.AddCell("algo", Algo(), "cpu-a");
+  for (size_t m = 0; m < 2; ++m) {
+    weights.AddMember(m, {1});
+    weights.tiny.input.members.back().answers_at.clear();
+    weights.AddWeights({0.2 * static_cast<double>(m)});
+  }
+
+  EXPECT_THAT(RenderTables(BuildStudy(both.tiny.input)),
+              ContainsRegex("cell +epoch +churn +n +L2, unit +n\n"
+                            " +c0 algo, cpu-a +1 +5.00 %.* 3 +0.200 +2\n"));
+  EXPECT_THAT(RenderTables(BuildStudy(weights.tiny.input)),
+              ContainsRegex("cell +epoch +L2, unit +n\n +c0 algo, cpu-a +1 +0.200 +2\n"));
+}
+
 TEST(TrajectoriesTest, ReplicatesThatAreCopiesAreOneDraw) {
   Parting parting;
   parting.tiny.AddCell("control", Control(), "cpu-a");
@@ -145,7 +297,10 @@ TEST(TrajectoriesTest, OnlyEvaluationsOfTwoMembersThatAreDoneAreTold) {
 TEST(TrajectoriesTest, WhileMembersAreStillToComeThereIsNoIntervalAndWithoutPredictionsNothing) {
   Parting coming;
   coming.tiny.AddCell("algo", Algo(), "cpu-a");
-  for (size_t m = 0; m < 4; ++m) coming.AddMember(m, {m + 1});
+  for (size_t m = 0; m < 4; ++m) {
+    coming.AddMember(m, {m + 1});
+    coming.AddWeights({0.1 * static_cast<double>(m)});
+  }
   coming.tiny.input.members[3].state = MemberState::kWaiting;
   Parting nothing;
   nothing.tiny.AddCell("algo", Algo(), "cpu-a");
@@ -156,6 +311,8 @@ TEST(TrajectoriesTest, WhileMembersAreStillToComeThereIsNoIntervalAndWithoutPred
   ASSERT_THAT(study.trajectories, SizeIs(1));
   EXPECT_TRUE(study.trajectories[0].churn[0].value.has_value());
   EXPECT_FALSE(study.trajectories[0].churn[0].low.has_value());
+  EXPECT_TRUE(study.trajectories[0].l2_normalised[0].value.has_value());
+  EXPECT_FALSE(study.trajectories[0].l2_normalised[0].low.has_value());
   EXPECT_THAT(BuildStudy(nothing.tiny.input).trajectories, IsEmpty());
 }
 

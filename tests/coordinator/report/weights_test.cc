@@ -18,7 +18,9 @@
 namespace noisefloor::report {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr int64_t kExamples = 10;
@@ -26,17 +28,17 @@ constexpr int64_t kExamples = 10;
 // Remembers everything.
 class Memory final : public DistanceMemory {
  public:
-  std::optional<CellDistances> Find(const std::vector<std::string>& contents) override {
+  std::optional<analysis::Distances> Find(const std::vector<std::string>& contents) override {
     const auto known = known_.find(contents);
     return known == known_.end() ? std::nullopt : std::optional(known->second);
   }
-  void Keep(const std::vector<std::string>& contents, const CellDistances& found) override {
+  void Keep(const std::vector<std::string>& contents, const analysis::Distances& found) override {
     known_[contents] = found;
   }
   size_t size() const { return known_.size(); }
 
  private:
-  std::map<std::vector<std::string>, CellDistances> known_;
+  std::map<std::vector<std::string>, analysis::Distances> known_;
 };
 
 // Two cells of three members; their weights are files that say when they are opened.
@@ -54,21 +56,39 @@ class WeightsTest : public ::testing::Test {
     const auto number = static_cast<float>(tiny_.input.members.size());
     const std::vector<float>& values =
         values_.emplace_back(std::vector<float>{number, 1, number * number});
-    const std::string id = member.id;
-    member.weights =
-        WeightsView({.content = "content of " + id, .parameters = 2, .without_effect = 7},
-                    [this, id, &values]() -> SharedWeights {
-                      opened_.push_back(id);
-                      if (id == unreadable_) return nullptr;
-                      most_open_ = std::max(most_open_, ++open_);
-                      return {new Weights{.parameters = {std::span(values).first(2)},
-                                          .buffers = {std::span(values).subspan(2)}},
-                              [this](const Weights* weights) {
-                                --open_;
-                                delete weights;
-                              }};
-                    });
+    member.weights = FileOf(member.id, values);
     return member;
+  }
+
+  // Two parameters and a running statistic.
+  WeightsView FileOf(const std::string& name, const std::vector<float>& values,
+                     const std::string& layout = "") {
+    const auto open = [this, name, &values]() -> SharedWeights {
+      opened_.push_back(name);
+      if (name == unreadable_) return nullptr;
+      most_open_ = std::max(most_open_, ++open_);
+      return {new Weights{.parameters = {std::span(values).first(2)},
+                          .buffers = {std::span(values).subspan(2)}},
+              [this](const Weights* weights) {
+                --open_;
+                delete weights;
+              }};
+    };
+    return WeightsView(
+        {.content = "content of " + name, .layout = layout, .parameters = 2, .without_effect = 7},
+        open);
+  }
+
+  // Of each member weights after the first of two evaluations.
+  void AddEvaluations() {
+    for (size_t m = 0; m < tiny_.input.members.size(); ++m) {
+      MemberInput& member = tiny_.input.members[m];
+      member.curves["test_top1"] = {{10, 1, 0.5}, {20, 2, 0.6}};
+      const auto number = static_cast<float>(m);
+      const std::vector<float>& values =
+          values_.emplace_back(std::vector<float>{1, number * number, 3});
+      member.weights_at.emplace(1, FileOf(member.id + " at 1", values));
+    }
   }
 
   // Which members' weights were opened for it.
@@ -134,7 +154,7 @@ TEST_F(WeightsTest, WhatCouldNotBeReadIsTriedAgain) {
   unreadable_ = "s1c0r1";
   const Study study = BuildStudy(tiny_.input);
   EXPECT_EQ(study.cohorts[0].l2_raw.n, 2);
-  EXPECT_EQ(memory.size(), 1U);
+  EXPECT_EQ(memory.size(), 2U);  // Those of the other cell.
 
   unreadable_.clear();
   EXPECT_THAT(OpenedBy(), ElementsAre("s1c0r0", "s1c0r1", "s1c0r2"));
@@ -148,7 +168,59 @@ TEST_F(WeightsTest, OfMemoryAreNotKnownByTheirContent) {
 
   BuildStudy(tiny_.input);
 
-  EXPECT_EQ(memory.size(), 1U);  // Those of the other cell.
+  EXPECT_EQ(memory.size(), 2U);  // Those of the other cell.
+}
+
+TEST_F(WeightsTest, ThoseOfEvaluationsAreReadOnceWithAMemory) {
+  AddEvaluations();
+  const std::string without = StudyToJson(BuildStudy(tiny_.input));
+  EXPECT_EQ(BuildStudy(tiny_.input).trajectories.size(), 3U);
+  Memory memory;
+  tiny_.input.distances = &memory;
+
+  EXPECT_EQ(OpenedBy(without).size(), 6U + 6U + 6U) << "of cells at the end and then, of pairs";
+  EXPECT_THAT(OpenedBy(without), IsEmpty());
+  EXPECT_EQ(open_, 0);
+}
+
+TEST_F(WeightsTest, ThoseOfEvaluationsSayWhatIsInNoDistance) {
+  AddEvaluations();
+  const Study study = BuildStudy(tiny_.input);
+  for (const Trajectory& of : study.trajectories) {
+    EXPECT_THAT(of.l2_normalised.at(0).note, HasSubstr("without 7 parameters"));
+  }
+  tiny_.AddCell("algo", Algo(), "cpu-c");
+  AddMember().state = MemberState::kWaiting;
+  EXPECT_THAT(BuildStudy(tiny_.input).trajectories.at(0).l2_normalised.at(0).note,
+              AllOf(HasSubstr("without 7 parameters"), HasSubstr("members are still to come")));
+}
+
+TEST_F(WeightsTest, OfAnEvaluationThatCouldNotBeReadAreTriedAgain) {
+  AddEvaluations();
+  Memory memory;
+  tiny_.input.distances = &memory;
+  unreadable_ = "s1c0r1 at 1";
+  const Study study = BuildStudy(tiny_.input);
+  EXPECT_EQ(study.trajectories.at(0).l2_normalised.at(0).n, 2);
+  EXPECT_EQ(study.trajectories.at(1).l2_normalised.at(0).n, 3);
+  EXPECT_EQ(study.trajectories.at(2).l2_normalised.at(0).n, 2) << "pairs";
+
+  unreadable_.clear();
+  EXPECT_EQ(OpenedBy().size(), 3U + 6U) << "of that cell, and of the pairs";
+}
+
+// One may have turned a matrix round, or named its layers otherwise: numbers by place say nothing.
+TEST_F(WeightsTest, SidesOfOtherNamesOrShapesAreNoPairs) {
+  AddEvaluations();
+  for (size_t m = 0; m < 3; ++m) {
+    MemberInput& member = tiny_.input.members[m];
+    member.weights_at.clear();
+    member.weights_at.emplace(1, FileOf(member.id + " at 1", values_[m], "another"));
+  }
+  const Study study = BuildStudy(tiny_.input);
+  ASSERT_EQ(study.trajectories.size(), 2U) << "there is nothing of pairs";
+  EXPECT_TRUE(study.trajectories[0].l2_normalised.at(0).value.has_value());
+  EXPECT_TRUE(study.trajectories[1].l2_normalised.at(0).value.has_value());
 }
 
 // Shares of the weights' variance are of all trainings of a setting: they are read at each look.

@@ -170,6 +170,28 @@ TEST_F(UpkeepTest, AContentGoesWithTheLastMemberThatHasIt) {
   EXPECT_FALSE(Weights("s1c0r0").ok());
 }
 
+TEST_F(UpkeepTest, WeightsAfterEvaluationsGoWithTheirKind) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  SendFile(*workers_, lease, "on the way");
+  SendFile(*workers_, lease, "of another kind");
+  v1::SessionRequest finish = ScriptedWorker::Finish(lease, 0, {"on the way", "of another kind"});
+  v1::Outcome& outcome = *finish.mutable_finished()->mutable_outcome();
+  outcome.mutable_artifacts(0)->set_kind("weights-12");
+  outcome.mutable_artifacts(1)->set_kind("weights-x");
+  ASSERT_TRUE(worker.Send(finish));
+  EXPECT_TRUE(worker.Settled().accepted());
+
+  const auto collected = Collect({"weights"});
+
+  ASSERT_TRUE(collected.ok()) << collected.status();
+  ASSERT_EQ(collected->artifacts_size(), 1);
+  EXPECT_EQ(collected->artifacts(0).kind(), "weights");
+  EXPECT_FALSE(IsThere("on the way"));
+  EXPECT_TRUE(IsThere("of another kind"));
+}
+
 TEST_F(UpkeepTest, WhatReportsAreMadeOfStays) {
   const auto refused = Collect({"predictions"});
   EXPECT_TRUE(absl::IsInvalidArgument(refused.status()));

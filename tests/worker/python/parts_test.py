@@ -444,16 +444,22 @@ class Runs(unittest.TestCase):
     def test_the_result_is_the_last_evaluation(self) -> None:
         with tempfile.TemporaryDirectory() as work:
             run, events = self.made(work)
-            run.evaluation([[1.0, 0.0]], [1], weights={"w": [1.0]})
+            run.evaluation([[1.0, 0.0]], [1], weights={"w": [1.0]}, keep_weights=True)
             run.evaluation([[0.0, 1.0]], [1], keep=True)
+            with self.assertRaisesRegex(errors.Refused, "no weights are given"):
+                run.evaluation([[0.0, 1.0]], [1], keep_weights=True)
             run.finish({"w": [2.0]})
             self.assertEqual(run.metrics["top1"], 1.0)
             self.assertEqual(run.hashes["weights_at/1"],
                              tensors.hash_tensors({"w": tensors.tensor_of([1.0])}))
             self.assertEqual([e["kind"] for e in events if e["event"] == "artifact"],
-                             ["predictions-2", "predictions", "weights"])
+                             ["weights-1", "predictions-2", "predictions", "weights"])
+            with open(os.path.join(work, "weights-1.safetensors"), "rb") as kept:
+                self.assertEqual(kept.read(), tensors.safetensors(
+                    {"w": tensors.tensor_of([1.0])}))
             self.assertEqual(sorted(os.listdir(work)),
-                             ["predictions-2.npy", "predictions.npy", "weights.safetensors"])
+                             ["predictions-2.npy", "predictions.npy", "weights-1.safetensors",
+                              "weights.safetensors"])
 
     def test_a_stop_ends_at_the_step_or_at_the_next_checkpoint(self) -> None:
         with tempfile.TemporaryDirectory() as work:
@@ -497,6 +503,33 @@ class Runs(unittest.TestCase):
             again.forget_checkpoint()
             self.assertFalse(os.path.exists(folder))
             self.assertIsNone(again.restore())
+
+    def test_files_that_were_told_of_go_on_too(self) -> None:
+        with tempfile.TemporaryDirectory() as work, tempfile.TemporaryDirectory() as other:
+            folder = os.path.join(work, "checkpoints")
+            run, events = self.made(work, checkpoints=folder, checkpoint_seconds=0.0)
+            run.evaluation([[1.0, 0.0]], [0], weights={"w": [1.0]}, keep=True, keep_weights=True)
+            run.step()
+            run.checkpoint({})
+            told = [e for e in events if e["event"] == "artifact"]
+
+            again, events = self.made(other, checkpoints=folder, checkpoint_seconds=0.0)
+            again.restore()
+            self.assertEqual([e for e in events if e["event"] == "artifact"], told)
+            for name in ("predictions-1.npy", "weights-1.safetensors"):
+                with open(os.path.join(work, name), "rb") as was, \
+                        open(os.path.join(other, name), "rb") as now:
+                    self.assertEqual(was.read(), now.read())
+            again.step()
+            again.checkpoint({})
+            self.assertEqual(len(os.listdir(folder)), 3, "each is kept once")
+
+            lost = [name for name in os.listdir(folder) if name.startswith("kept-")][0]
+            with open(os.path.join(folder, lost), "ab") as file:
+                file.write(b"x")
+            third, _ = self.made(other, checkpoints=folder)
+            self.assertIsNone(third.restore(), "what is damaged is begun anew")
+            self.assertFalse(os.path.exists(folder))
 
     def test_without_a_folder_nothing_is_kept(self) -> None:
         with tempfile.TemporaryDirectory() as work:

@@ -213,14 +213,15 @@ export interface Curve {
   members: { id: string; values: Num[] }[];
 }
 
-/** How churn grows over training: of a cell (no factor), or of the same draws on both sides of a comparison. */
+/** How trainings part: of a cell (no factor), or of the same draws on both sides of a comparison. */
 export interface Trajectory {
   factor: string | null;
   label: string;
   cells: number[];
   steps: number[];
   epochs: number[];
-  churn: Estimate[];
+  churn: Estimate[];  // No value where predictions were not kept.
+  l2_normalised: Estimate[];  // No value where weights were not kept.
 }
 
 export interface DivergentExample {

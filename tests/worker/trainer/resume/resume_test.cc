@@ -26,7 +26,7 @@ TEST(ResumeTest, AtEveryStepOfATraining) {
   const Specification spec = Small("mlp");
   const Left undisturbed = Undisturbed(spec);
   ASSERT_EQ(undisturbed.hashes.size(), 7u) << "three tests, and what belongs to the whole";
-  ASSERT_EQ(undisturbed.files.size(), 5u);
+  ASSERT_EQ(undisturbed.files.size(), 8u) << "predictions and weights of each, and of the end";
   for (int64_t step = 1; step < kSteps; ++step) {
     SCOPED_TRACE(step);
     ExpectSame(Interrupted(spec, {step}), undisturbed);
@@ -84,7 +84,8 @@ TEST(ResumeTest, WithAllOfItsCheckpointsGoneItBeginsAnew) {
 // What goes wrong with the disk of the checkpoints is said with the result, and costs no member.
 TEST(ResumeTest, ADiskThatTakesNoCheckpointsChangesNothingElse) {
   Specification spec = Small("mlp");
-  spec.evaluate.predictions = "final";  // No file of the work folder belongs to a checkpoint.
+  // No file of the work folder belongs to a checkpoint.
+  spec.evaluate.predictions = spec.evaluate.weights = "final";
   ModelDisk disk;
   Member member(spec, "/checkpoints", disk);
   disk.FailAt(30, ENOSPC, /*lasting=*/true);

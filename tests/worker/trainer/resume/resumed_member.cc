@@ -61,7 +61,7 @@ Specification Small(const std::string& model) {
   spec.train.epochs = kEpochs;
   spec.train.optimizer.momentum = 0.9;
   spec.evaluate.batch_size = 40;
-  spec.evaluate.predictions = "all";
+  spec.evaluate.predictions = spec.evaluate.weights = "all";
   spec.model.name = model;
   if (model == "small_cnn" || model == "resnet18") spec.model.batch_norm_momentum = 0.3;
   if (model == "mlp") spec.model.hidden = 16;

@@ -84,21 +84,26 @@ TEST(ProgramTest, ArtifactsAreWholeAndAsTold) {
   TrainerRequest request = SmallRequest();
   request.write_evaluation_set = true;
   request.specification.evaluate.predictions = "all";
+  request.specification.evaluate.weights = "all";
 
   const Ran ran = RunTrainer(request);
 
   std::vector<std::string> kinds;
+  std::map<std::string, std::string> contents;
   for (const TrainerEvent& event : ran.events) {
     const auto* artifact = std::get_if<Artifact>(&event);
     if (artifact == nullptr) continue;
     kinds.push_back(artifact->kind);
+    contents[artifact->kind] = artifact->sha256;
     const std::string path = request.work_directory + "/" + artifact->path;
     EXPECT_EQ(*Sha256File(path), artifact->sha256);
     EXPECT_EQ(std::filesystem::file_size(path), artifact->size);
   }
-  EXPECT_EQ(kinds,
-            (std::vector<std::string>{"evaluation_images", "evaluation_labels", "predictions-1",
-                                      "predictions-2", "predictions", "weights"}));
+  EXPECT_EQ(kinds, (std::vector<std::string>{"evaluation_images", "evaluation_labels",
+                                             "predictions-1", "weights-1", "predictions-2",
+                                             "weights-2", "predictions", "weights"}));
+  EXPECT_NE(contents["weights-1"], contents["weights"]);
+  EXPECT_EQ(contents["weights-2"], contents["weights"]) << "the second evaluation is the last";
 }
 
 TEST(ProgramTest, EnvironmentSaysEverySwitchAsAskedAndAsRead) {

@@ -2,7 +2,8 @@
 
 A checkpoint is the script's own state and ours (generators, counts, records, hashes) in one file,
 whole or absent, in the folder that the worker has for the member: other attempts of the same
-member find it there, on other machines too, where workers share the folder.
+member find it there, on other machines too, where workers share the folder. Files that the attempt
+told of lie beside it, each once.
 """
 
 from __future__ import annotations
@@ -46,7 +47,32 @@ def load(folder: str, identity: str) -> dict[str, Any] | None:
     return state if state["identity"] == identity else None
 
 
+def _kept(folder: str, sha256: str) -> str:
+    return os.path.join(folder, "kept-" + sha256)
+
+
+def keep_file(folder: str, path: str, sha256: str) -> None:
+    """Before the checkpoint that names it."""
+    if os.path.exists(_kept(folder, sha256)):
+        return
+    os.makedirs(folder, exist_ok=True)
+    with open(path, "rb") as file:
+        tensors.write_whole(_kept(folder, sha256), file.read())
+
+
+def load_file(folder: str, sha256: str) -> bytes | None:
+    """None where it is gone or damaged."""
+    try:
+        with open(_kept(folder, sha256), "rb") as file:
+            content = file.read()
+    except OSError:
+        return None
+    return content if hashlib.sha256(content).hexdigest() == sha256 else None
+
+
 def remove(folder: str) -> None:
-    for drop, path in ((os.remove, os.path.join(folder, _NAME)), (os.rmdir, folder)):
-        with contextlib.suppress(OSError):
-            drop(path)
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if name == _NAME or name.startswith("kept-"):
+                os.remove(os.path.join(folder, name))
+        os.rmdir(folder)

@@ -38,7 +38,8 @@ class Journal:
         self._waiting: list[Record] = []
         self._since = 0.0
         self._sequence = 0
-        self.all: list[Record] = []  # What a checkpoint keeps.
+        self.all: list[Record] = []  # What a checkpoint keeps, as it does the next.
+        self.files: list[tuple[str, str, str]] = []  # Kind, name, SHA-256.
 
     def greet(self) -> None:
         """Tells the first event, unless it is told."""
@@ -78,8 +79,9 @@ class Journal:
         if self._write is None:
             return
         tensors.write_whole(os.path.join(self._work, name), content)
-        self.tell("artifact", kind=kind, path=name, size=len(content),
-                  sha256=hashlib.sha256(content).hexdigest())
+        sha256 = hashlib.sha256(content).hexdigest()
+        self.files.append((kind, name, sha256))
+        self.tell("artifact", kind=kind, path=name, size=len(content), sha256=sha256)
 
     def _flush(self) -> None:
         if not self._waiting:

@@ -141,9 +141,13 @@ class Run:
         self._batch_count += 1
         self.hashes["first_batches"] = tensors.hash_tensors(self._batches)
 
-    def evaluation(self, logits: Any, labels: Any, weights: Any = None, keep: bool = False) -> None:
+    def evaluation(self, logits: Any, labels: Any, weights: Any = None, keep: bool = False,
+                   keep_weights: bool = False) -> None:
         """The network's answers on the test set, {examples, classes}, and the right ones. The last
-        evaluation is the member's result. keep: these predictions are kept, too."""
+        evaluation is the member's result. keep, keep_weights: these predictions, these weights are
+        kept, too."""
+        if keep_weights and weights is None:
+            raise Refused("evaluation: keep_weights, and no weights are given")
         answers = tensors.tensor_of(logits, "float32")
         measured = measures.measure(answers, tensors.tensor_of(labels, "int32"))
         self._evaluations += 1
@@ -154,7 +158,12 @@ class Run:
             self._journal.record(self.steps, self.epoch, "test_" + metric, value)
         self._journal.flush()
         if weights is not None:
-            self.hash(f"weights_at/{self._evaluations}", weights)
+            named = tensors.named_tensors(weights)
+            self.hashes[f"weights_at/{self._evaluations}"] = tensors.hash_tensors(named)
+            if keep_weights:
+                self._journal.keep(f"weights-{self._evaluations}",
+                                   f"weights-{self._evaluations}.safetensors",
+                                   tensors.safetensors(named))
         if keep:
             self._journal.keep(f"predictions-{self._evaluations}",
                                f"predictions-{self._evaluations}.npy", tensors.npy(answers))
@@ -208,6 +217,11 @@ class Run:
         kept = checkpoint.load(self._checkpoints, self._identity)
         if kept is None:
             return None
+        files = [(kind, name, checkpoint.load_file(self._checkpoints, sha256))
+                 for kind, name, sha256 in kept.get("files", [])]
+        if any(content is None for _, _, content in files):
+            self.forget_checkpoint()  # Damaged: what lies there must not be kept again.
+            return None
         self.steps, self.epoch, self.step_count = kept["steps"], kept["epoch"], kept["step_count"]
         self.hashes, self._batches = kept["hashes"], kept["batches"]
         self._batch_count, self._evaluations = kept["batch_count"], kept["evaluations"]
@@ -216,6 +230,8 @@ class Run:
             source.entered, source.asked = kept["sources"][name]
         generators.restore(kept["generators"][self.rank])
         self._journal.resume(kept["records"])
+        for kind, name, content in files:
+            self._journal.keep(kind, name, content or b"")
         return kept["state"]
 
     def _save(self, state: Mapping[str, Any]) -> None:
@@ -224,12 +240,14 @@ class Run:
         self._last_checkpoint = time.monotonic()
         if self.rank > 0:
             return
+        for _, name, sha256 in self._journal.files:
+            checkpoint.keep_file(self._checkpoints, os.path.join(self.work_directory, name), sha256)
         checkpoint.save(self._checkpoints, self._identity, {
             "state": state, "steps": self.steps, "epoch": self.epoch,
             "step_count": self.step_count, "hashes": self.hashes, "batches": self._batches,
             "batch_count": self._batch_count, "evaluations": self._evaluations,
             "resumed_at": self.resumed_at, "generators": of_ranks,
-            "records": self._journal.all,
+            "records": self._journal.all, "files": self._journal.files,
             "sources": {name: (s.entered, s.asked) for name, s in self.sources.items()}})
 
     def forget_checkpoint(self) -> None:

@@ -22,13 +22,16 @@ absl::Status Results::Evaluate(const Model& model, at::Device device, const Eval
   const std::string number = std::to_string(++evaluations_);
   const std::string weights_hash = HostTensors::ParametersAndBuffers(model).Hash();
   SetHash("weights_at/" + number, weights_hash);
-  const std::string& kept = request_.specification.evaluate.predictions;
-  if (kept == "all") NF_RETURN_IF_ERROR(WritePredictions("predictions-" + number, logits));
+  const EvaluateSettings& kept = request_.specification.evaluate;
+  if (kept.predictions == "all") {
+    NF_RETURN_IF_ERROR(WritePredictions("predictions-" + number, logits));
+  }
+  if (kept.weights == "all") NF_RETURN_IF_ERROR(WriteWeights("weights-" + number, model));
   if (!last) return absl::OkStatus();
 
   NF_RETURN_IF_ERROR(NoteLast(figures, logits, weights_hash));
-  if (kept != "none") NF_RETURN_IF_ERROR(WritePredictions("predictions", logits));
-  return WriteWeights(model);
+  if (kept.predictions != "none") NF_RETURN_IF_ERROR(WritePredictions("predictions", logits));
+  return WriteWeights("weights", model);
 }
 
 absl::Status Results::EvaluateGiven(const Model& model, at::Device device,
@@ -85,12 +88,12 @@ absl::Status Results::WritePredictions(const std::string& name, const std::vecto
   return Keep(name, name + ".npy", MakeTensorView<float>(name, shape, logits));
 }
 
-absl::Status Results::WriteWeights(const Model& model) {
+absl::Status Results::WriteWeights(const std::string& name, const Model& model) {
   const HostTensors tensors = HostTensors::ParametersAndBuffersAsFloats(model);
-  const std::string file = "weights.safetensors";
+  const std::string file = name + ".safetensors";
   NF_RETURN_IF_ERROR(
       WriteSafetensors(request_.work_directory + "/" + file, tensors.views(), {{"format", "pt"}}));
-  return reporter_.Artifact(request_.work_directory, "weights", file);
+  return reporter_.Artifact(request_.work_directory, name, file);
 }
 
 absl::Status Results::WriteEvaluationSet() {

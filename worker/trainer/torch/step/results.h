@@ -33,8 +33,8 @@ class Results {
     int64_t step = 0;
     double epoch = 0;
   };
-  // Evaluates, reports the metrics and notes the hash of the weights. `last`: also writes the
-  // files that are left at the end.
+  // Evaluates, reports the metrics and notes the hash of the weights; writes the files that are
+  // kept of every evaluation. `last`: also those that are left at the end.
   absl::Status Evaluate(const Model& model, at::Device device, const Evaluator& evaluator,
                         const Place& place, bool last);
 
@@ -71,7 +71,7 @@ class Results {
   absl::Status WriteEvaluationLabels();
   absl::Status WriteEvaluationGroups();
   absl::Status WritePredictions(const std::string& name, const std::vector<float>& logits);
-  absl::Status WriteWeights(const Model& model);
+  absl::Status WriteWeights(const std::string& name, const Model& model);
   absl::Status Keep(const std::string& kind, const std::string& file, const TensorView& tensor);
 
   const TrainerRequest& request_;
