@@ -37,9 +37,10 @@ class Gc final : public Command {
   }
   void Describe(CLI::App& app) override {
     app.add_option("--kind", kinds_,
-                   "also files of this kind, such as weights (those after evaluations, too) or "
-                   "log, of members that have ended; their hashes stay, and what reports are made "
-                   "of stays; without weights a study has no weight distances")
+                   "also files of this kind, such as weights (those after evaluations, too), "
+                   "weights-N or predictions-N (those after evaluations alone) or log, of members "
+                   "that have ended; their hashes stay, and predictions of the end and test sets "
+                   "stay; a study has no distances of weights that went")
         ->type_name("KIND")
         ->allow_extra_args(false);
     app.add_option("--older-than", older_than_,
@@ -179,7 +180,8 @@ class Gc final : public Command {
                                  done);
     }
     if (!kinds_.empty() && answer.artifacts().empty()) {
-      context.out << "no file of that kind and age\n";
+      context.out << "no room was made: there is no file of that kind and age, or others have the "
+                     "same contents\n";
     }
   }
 

@@ -167,8 +167,8 @@ report::LogitsView OpenedLate(const InputFile& file, const std::string& member, 
     const absl::StatusOr<StudyFiles::Matrix> matrix = files->Predictions(file);
     if (matrix.ok() && matrix->values.size() == size) return matrix->values;
     TellLate(*late, member,
-             fmt::format("{}. Its logits are left out; what it answers is known.",
-                         matrix.ok() ? file.path + ": another size" : Message(matrix.status())));
+             matrix.ok() ? file.path + ": another size" : std::string(Message(matrix.status())),
+             "Its logits are left out; what it answers is known.");
     return {};
   };
   // shared: by the copies of the view.

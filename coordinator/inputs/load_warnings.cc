@@ -14,12 +14,12 @@ void Warn(LoadedStudy& study, std::string subject, absl::Status status,
   study.faults.push_back(std::move(status));
 }
 
-void TellLate(std::vector<report::Warning>& late, const std::string& member, std::string text) {
-  report::Warning warning = {"error", member, std::move(text)};
+void TellLate(std::vector<report::Warning>& late, const std::string& member, std::string_view fault,
+              std::string_view consequence) {
   const bool told = std::ranges::any_of(late, [&](const report::Warning& one) {
-    return one.subject == warning.subject && one.text == warning.text;
+    return one.subject == member && std::string_view(one.text).ends_with(consequence);
   });
-  if (!told) late.push_back(std::move(warning));
+  if (!told) late.push_back({"error", member, fmt::format("{}. {}", fault, consequence)});
 }
 
 }  // namespace noisefloor::inputs

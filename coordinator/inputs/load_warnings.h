@@ -14,7 +14,8 @@ namespace noisefloor::inputs {
 void Warn(LoadedStudy& study, std::string subject, absl::Status status,
           std::string_view consequence);
 
-// The same of what is found when an array is first looked at: once for each text.
-void TellLate(std::vector<report::Warning>& late, const std::string& member, std::string text);
+// The same of what is found when an array is first looked at: once for a member and what it means.
+void TellLate(std::vector<report::Warning>& late, const std::string& member, std::string_view fault,
+              std::string_view consequence);
 
 }  // namespace noisefloor::inputs

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "coordinator/inputs/load_warnings.h"
 #include "coordinator/inputs/on_the_way.h"
@@ -29,10 +31,7 @@ absl::StatusOr<report::WeightsView> WeightsOf(const InputFile& file, const std::
                      late = study.late.get()]() -> report::SharedWeights {
     absl::StatusOr<report::SharedWeights> weights = files->Weights(file);
     if (weights.ok()) return *std::move(weights);
-    const bool told = std::ranges::any_of(*late, [&](const report::Warning& one) {
-      return one.subject == member && one.text.ends_with(std::string(left_out));
-    });
-    if (!told) TellLate(*late, member, fmt::format("{}. {}", Message(weights.status()), left_out));
+    TellLate(*late, member, Message(weights.status()), left_out);
     return nullptr;
   };
   return report::WeightsView(std::move(facts), open);

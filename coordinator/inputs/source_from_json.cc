@@ -39,6 +39,9 @@ absl::Status ReadFilesOnTheWay(const Json& json, const std::string& place,
                           ".kind: expected predictions-1, weights-1, or that of another "
                           "evaluation");
     }
+    if (std::ranges::find(files, file->kind, &InputFile::kind) != files.end()) {
+      return InvalidInput(at + ".kind: " + file->kind + " stands there twice");
+    }
     files.push_back(*std::move(file));
   }
   return absl::OkStatus();

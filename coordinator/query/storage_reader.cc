@@ -17,9 +17,15 @@ std::string Marks(size_t count) {
   return marks;
 }
 
-// A kind stands for those of evaluations on the way, too: "weights" for "weights-3". A member has
-// ended when its last lease has. In the order of the table's key, so that a page costs
-// what it looks at.
+// Whether a row is of one of so many kinds. A kind stands for those of evaluations, too: "weights"
+// for "weights-3", and "weights-N" for those alone.
+std::string IsOfKinds(const std::string& row, size_t count) {
+  return fmt::format("({0}.kind IN ({1}) OR rtrim({0}.kind, '0123456789') IN ({1}))", row,
+                     Marks(count));
+}
+
+// A member has ended when its last lease has. What the same attempt keeps under another kind, too,
+// would make no room. In the order of the table's key, so that a page costs what it looks at.
 std::string CollectableSql(const Retention& retention) {
   std::string sql =
       "SELECT f.lease, f.kind, f.path, f.sha256, f.size_bytes, l.sweep FROM artifact f "
@@ -28,9 +34,11 @@ std::string CollectableSql(const Retention& retention) {
       "WHERE (f.lease, f.kind, f.path) > (?, ?, ?) AND f.collected_us IS NULL "
       "AND l.dropped_us IS NOT NULL AND m.state <> 'waiting' AND m.state <> 'leased' "
       "AND (SELECT max(x.dropped_us) FROM lease x WHERE x.sweep = l.sweep AND x.cell = l.cell "
-      "AND x.replicate = l.replicate) <= ? AND (f.kind IN (" +
-      Marks(retention.kinds.size()) + ") OR rtrim(f.kind, '0123456789') IN (" +
-      Marks(retention.kinds.size()) + "))";
+      "AND x.replicate = l.replicate) <= ? AND " +
+      IsOfKinds("f", retention.kinds.size()) +
+      " AND NOT EXISTS (SELECT 1 FROM artifact k WHERE k.lease = f.lease AND k.sha256 = f.sha256 "
+      "AND k.collected_us IS NULL AND NOT " +
+      IsOfKinds("k", retention.kinds.size()) + ")";
   if (!retention.sweeps.empty()) sql += " AND l.sweep IN (" + Marks(retention.sweeps.size()) + ")";
   return sql + " ORDER BY f.lease, f.kind, f.path LIMIT ?";
 }
@@ -81,8 +89,12 @@ absl::StatusOr<std::vector<KeptFile>> StorageReader::Collectable(const Retention
     row.bind(++next, after.kind);
     row.bind(++next, after.path);
     row.bind(++next, absl::ToUnixMicros(retention.ended_before));
-    for (const std::string& kind : retention.kinds) row.bind(++next, kind);
-    for (const std::string& kind : retention.kinds) row.bind(++next, kind + "-");
+    for (int of_row = 0; of_row < 2; ++of_row) {
+      for (const std::string& kind : retention.kinds) row.bind(++next, kind);
+      for (const std::string& kind : retention.kinds) {
+        row.bind(++next, kind.ends_with("-N") ? kind.substr(0, kind.size() - 1) : kind + "-");
+      }
+    }
     for (const SweepId sweep : retention.sweeps)
       row.bind(++next, static_cast<int64_t>(sweep.value));
     row.bind(++next, static_cast<int64_t>(limit));

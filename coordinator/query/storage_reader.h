@@ -18,7 +18,8 @@ namespace noisefloor::query {
 
 // Files of members by what they are and when the member ended.
 struct Retention {
-  std::set<std::string> kinds;  // "weights" stands for "weights-3", too.
+  // "weights" stands for "weights-3", too, and "weights-N" for those after evaluations alone.
+  std::set<std::string> kinds;
   absl::Time ended_before;
   std::set<SweepId> sweeps;  // Empty: all.
 };

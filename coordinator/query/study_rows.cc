@@ -341,7 +341,7 @@ void ReadArtifacts(SQLite::Database& database, uint64_t sweep, const LeasePlaces
     rows.warnings.push_back(
         {"note", "sweep",
          fmt::format(
-             "The {} of {} were removed to make room; what is said of {} is of the others.", kind,
+             "The {} of {} were removed to make room; what is said of {} is of what is left.", kind,
              members.size() == 1 ? "1 member" : fmt::format("{} members", members.size()), kind)});
   }
 }

@@ -171,7 +171,7 @@ void AddEnsembles(const Study& study, TextPage& page) {
   }
 }
 
-// Of each the first evaluation, the one in the middle and the last.
+// Of each at most five evaluations, from the first to the last.
 void AddTrajectories(const Study& study, TextPage& page) {
   TextRows rows;
   bool across = false;
@@ -186,7 +186,8 @@ void AddTrajectories(const Study& study, TextPage& page) {
       const Estimate& distance = of.l2_normalised[k];
       has_churn = has_churn || churn.value.has_value();
       has_distance = has_distance || distance.value.has_value();
-      if (k != 0 && k != last / 2 && k != last) continue;
+      const auto is_at = [&](size_t quarter) { return k == last * quarter / 4; };
+      if (!is_at(0) && !is_at(1) && !is_at(2) && !is_at(3) && !is_at(4)) continue;
       rows.push_back({name, fmt::format("{:g}", of.epochs[k]), WithInterval(churn),
                       std::to_string(churn.n), WithInterval(distance), std::to_string(distance.n)});
     }
@@ -199,7 +200,7 @@ void AddTrajectories(const Study& study, TextPage& page) {
   };
   cut(header);
   std::ranges::for_each(rows, cut);
-  page.Heading("How trainings part: after the first evaluation, one in the middle, the last");
+  page.Heading("How trainings part, from the first evaluation to the last");
   page.Table(header, rows);
   std::string words = "Of two members of a cell";
   if (across) words += ", or, of two sides, of the same draws on both";

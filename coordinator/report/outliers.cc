@@ -55,13 +55,16 @@ void AddCopies(const Gathered& gathered, std::vector<Warning>& warnings) {
     }
     if (copies.empty()) continue;
     const size_t more = copies.size() - 1;
+    const bool poked = std::ranges::count(cell.free_seeded, NoiseSource::kPoke) > 0;
     warnings.push_back(
         {"warning", CellSubject(cell.input->index, cell.label),
-         fmt::format("{}{} have the same logits to the last bit, though their draws of {} differ: "
-                     "a copy, or seeds that nobody used, is no draw of its own, and every interval "
-                     "here counts it as one.",
-                     copies[0], more == 0 ? "" : fmt::format(" (and {} more such)", more),
-                     Listed(NamesOf(cell.free_seeded)))});
+         fmt::format(
+             "{}{} have the same logits to the last bit, though their draws of {} differ: "
+             "a copy, or seeds that nobody used{}, is no draw of its own, and every interval "
+             "here counts it as one.",
+             copies[0], more == 0 ? "" : fmt::format(" (and {} more such)", more),
+             Listed(NamesOf(cell.free_seeded)),
+             poked ? ", or a poke that reached no answer" : "")});
   }
 }
 

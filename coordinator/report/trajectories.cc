@@ -1,5 +1,6 @@
 #include "coordinator/report/trajectories.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -131,7 +132,8 @@ class Following {
     for (const size_t m : cell.done) {
       if (const WeightsView* weights = WeightsOf(m, evaluation)) kept.push_back(weights);
     }
-    if (kept.size() < 2) return analysis::Absent("norm", std::ssize(kept), "no two were kept");
+    if (kept.size() < 2)
+      return analysis::Absent("norm", std::ssize(kept), "fewer than two are there");
     return ParameterDistancesOf(kept, gathered_.input->distances).normalised;
   }
   // Weights by other names, or of other shapes, are no two ends of one distance.
@@ -151,7 +153,7 @@ class Following {
         of_block.push_back(pair);
       }
     }
-    if (kept == 0) return analysis::Absent("norm", 0, "no pair was kept");
+    if (kept == 0) return analysis::Absent("norm", 0, "no pair is there");
     if (alike == 0) {
       return analysis::Absent("norm", 0, "the sides' weights have other names or shapes");
     }
@@ -189,7 +191,7 @@ class Following {
       for (Estimate* estimate : {&parted.churn, &parted.l2_normalised}) {
         if (!gathered_.interim || !estimate->value) continue;
         estimate->low = estimate->high = std::nullopt;
-        estimate->note += fmt::format("{}members are still to come: no interval at each look",
+        estimate->note += fmt::format("{}no interval while members are still to come",
                                       estimate->note.empty() ? "" : "; ");
       }
       out.steps.push_back(place->step);

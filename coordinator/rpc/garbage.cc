@@ -40,6 +40,10 @@ absl::StatusOr<query::Retention> RetentionOf(const v1::CollectGarbageRequest& re
       return InvalidInput(fmt::format(
           "kinds: {} are what reports are made of; they go only with their sweep", kind));
     }
+    if (const std::string all = query::KindAtTheEnd(kind); all != kind) {
+      return InvalidInput(fmt::format(
+          "kinds: expected {0}-N, which are those after every evaluation, got {1}", all, kind));
+    }
     retention.kinds.insert(kind);
   }
   if (request.older_than_seconds() < 0) {

@@ -315,7 +315,8 @@ test("how trainings part: churn, distance and their bands stand where the JSON s
       }
     }
   }
-  value.trajectories[0].l2_normalised[0].value = null;  // Not kept.
+  Object.assign(value.trajectories[0].l2_normalised[0], { value: null, low: null, high: null });  // Not kept.
+  Object.assign(value.trajectories[1].churn[2], { low: null, high: null });  // All are equally far apart.
   const { page } = await open(value);
   const short = (hardware) => hardware.replace("cpu-intel-", "");
   const inside = value.trajectories.filter((t) => t.factor === null).map((t) => (
@@ -333,7 +334,7 @@ test("how trainings part: churn, distance and their bands stand where the JSON s
     const y = scaleOf(shape.ticks.y, "y");
     const hardwareOf = (path) => (legend ? nameOf(legend, path.stroke && path.stroke !== "none" ? path.stroke : path.fill) : "");
     const scale = field === "churn" ? 100 : 1;
-    const through = (t, bound) => t[field].flatMap((e, k) => (e.value === null ? [] : [[t.epochs[k], scale * e[bound]]]));
+    const through = (t, bound) => t[field].flatMap((e, k) => (e[bound] === null ? [] : [[t.epochs[k], scale * e[bound]]]));
     const places = (numbers) => wanted.map(({ t, ...place }) => ({ ...place, points: numbers(t) }));
     samePaths(shape, y, shape.lines.filter((l) => l.width > 1), places((t) => through(t, "value")), hardwareOf, words);
     samePaths(shape, y, shape.areas, places((t) => [...through(t, "high"), ...through(t, "low").reverse()]), hardwareOf, `${words}, band`);

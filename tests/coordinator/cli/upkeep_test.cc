@@ -84,8 +84,10 @@ TEST_F(UpkeepCommands, GcRemovesWhatNoMemberHas) {
   EXPECT_EQ(json["unused"]["files"], 1);
   EXPECT_EQ(json["unused"]["bytes"], 5);
   EXPECT_FALSE(std::filesystem::exists(home_ + "/blobs/0a/" + name));
-  EXPECT_EQ(Run({"gc", "--kind=weights", "--older-than=30d"}).out,
-            "of no member: 0 files (0.0 MB) removed\nno file of that kind and age\n");
+  EXPECT_EQ(
+      Run({"gc", "--kind=weights", "--older-than=30d"}).out,
+      "of no member: 0 files (0.0 MB) removed\nno room was made: there is no file of that kind and "
+      "age, or others have the same contents\n");
 }
 
 TEST_F(UpkeepCommands, DoctorFindsWhatIsWrongWithTheHome) {

@@ -429,7 +429,7 @@ TEST_F(OnTheWayTest, WhatMadeRoomIsSaidOnceForAllEvaluations) {
   EXPECT_THAT(
       study["warnings"].dump(),
       HasSubstr("The weights after evaluations of 2 members were removed to make room; what "
-                "is said of weights after evaluations is of the others."));
+                "is said of weights after evaluations is of what is left."));
   EXPECT_THAT(study["warnings"].dump(), Not(HasSubstr("weights-1")));
   EXPECT_TRUE(study["trajectories"][0]["l2_normalised"][0]["value"].is_null());
   EXPECT_FALSE(study["trajectories"][0]["churn"][0]["value"].is_null());

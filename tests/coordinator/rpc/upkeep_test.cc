@@ -192,6 +192,37 @@ TEST_F(UpkeepTest, WeightsAfterEvaluationsGoWithTheirKind) {
   EXPECT_TRUE(IsThere("of another kind"));
 }
 
+// The last evaluation's are those of the end: without them nothing would be won, and a figure lost.
+TEST_F(UpkeepTest, ThoseAfterEvaluationsMayGoAlone) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  SendFile(*workers_, lease, "on the way");
+  SendFile(*workers_, lease, "at the end");
+  v1::SessionRequest finish =
+      ScriptedWorker::Finish(lease, 0, {"on the way", "at the end", "at the end"});
+  v1::Outcome& outcome = *finish.mutable_finished()->mutable_outcome();
+  outcome.mutable_artifacts(0)->set_kind("weights-1");
+  outcome.mutable_artifacts(1)->set_kind("weights-2");
+  ASSERT_TRUE(worker.Send(finish));
+  EXPECT_TRUE(worker.Settled().accepted());
+
+  const auto one = Collect({"weights-2"});
+  EXPECT_TRUE(absl::IsInvalidArgument(one.status()));
+  EXPECT_THAT(std::string(one.status().message()), HasSubstr("expected weights-N"));
+  EXPECT_TRUE(absl::IsInvalidArgument(Collect({"predictions-2"}).status()));
+  const auto collected = Collect({"weights-N"});
+
+  ASSERT_TRUE(collected.ok()) << collected.status();
+  ASSERT_EQ(collected->artifacts_size(), 1);
+  EXPECT_EQ(collected->artifacts(0).files(), 1u);
+  EXPECT_FALSE(IsThere("on the way"));
+  EXPECT_EQ(*Weights("s1c0r0"), "at the end");
+  for (const v1::Artifact& artifact : Member("s1c0r0").outcome().artifacts()) {
+    EXPECT_EQ(artifact.collected_unix_seconds() > 0, artifact.kind() == "weights-1");
+  }
+}
+
 TEST_F(UpkeepTest, WhatReportsAreMadeOfStays) {
   const auto refused = Collect({"predictions"});
   EXPECT_TRUE(absl::IsInvalidArgument(refused.status()));

@@ -7,7 +7,7 @@ import { section, withInterval } from "./format";
 import { shortPairs } from "./hardware";
 import { fewOfEveryPlan, oneLine, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
-import { Estimate, finite, Study, Trajectory } from "./study";
+import { Estimate, finite, Num, Study, Trajectory } from "./study";
 
 const MOST_SETTINGS = 6;
 
@@ -28,7 +28,7 @@ const CHURN: Measure = {
   of: (t) => t.churn, name: "churn", column: "churn_percent", suffix: "_percent", axis: "churn (%)", factor: 100, kept: "predictions",
   inside: "Churn of two members of a cohort", across: "Churn between the same draws on two sides" };
 const DISTANCE: Measure = {
-  of: (t) => t.l2_normalised, name: "L2 distance of weights", column: "l2_normalised", suffix: "", axis: "L2 distance of weights", factor: 1, kept: "weights",
+  of: (t) => t.l2_normalised, name: "L2 distance of weights", column: "l2_normalised", suffix: "", axis: "L2 distance", factor: 1, kept: "weights",
   inside: "Distance between the weights of two members of a cohort (L2, each member's scaled to length 1: at right angles it is 1.41)",
   across: "Distance between the weights of the same draws on two sides (L2, each member's scaled to length 1)" };
 
@@ -56,14 +56,25 @@ function pointsOf(study: Study, some: Trajectory[], measure: Measure): Point[] {
     const facet = t.factor === null ? setting(first, study) : `${setting(first, study)}\n${pairs.get(t.label) ?? t.label}`;
     const hardware = t.factor === null ? first.hardware : "";
     const { factor } = measure;
-    return measure.of(t).flatMap((estimate, i) => {
-      const value = finite(estimate.value);
-      if (value === undefined) return [];
-      return [{ facet, hardware, z: t.label, epoch: t.epochs[i] ?? 0, value: value * factor,
-        low: (finite(estimate.low) ?? value) * factor, high: (finite(estimate.high) ?? value) * factor, n: estimate.n,
-        text: `${oneLine(facet, hardware)}, epoch ${t.epochs[i]}\n${measure.name} ${withInterval(estimate)}\nn = ${estimate.n}` }];
-    });
+    // What is not there is a gap.
+    const scaled = (number: Num) => (finite(number) ?? NaN) * factor;
+    return measure.of(t).map((estimate, i) => ({
+      facet, hardware, z: t.label, epoch: t.epochs[i] ?? 0, value: scaled(estimate.value),
+      low: scaled(estimate.low), high: scaled(estimate.high), n: estimate.n,
+      text: `${oneLine(facet, hardware)}, epoch ${t.epochs[i]}\n${measure.name} ${withInterval(estimate)}\nn = ${estimate.n}${estimate.note ? `\n${estimate.note}` : ""}` }));
   });
+}
+
+/** Numbers of several powers of ten: a poke's begin at the last digit. From 0, which has no logarithm. */
+function powersOf(points: Point[]): Plot.ScaleOptions {
+  const sizes = points.flatMap((p) => [p.value, p.low, p.high]).filter((size) => size > 0);
+  const least = Math.min(...points.map((p) => p.value).filter((size) => size > 0));
+  const most = Math.max(...sizes);
+  if (!(most > 100 * least)) return { nice: true, zero: true };
+  const first = Math.floor(Math.log10(least));
+  const powers = Array.from({ length: Math.floor(Math.log10(most)) - first + 1 }, (_, k) => 10 ** (first + k));
+  return { type: "symlog", constant: 10 ** (first - 1), domain: [0, 1.2 * most], ticks: [0, ...powers],
+    tickFormat: (size: number) => (size === 0 || size >= 0.01 ? `${size}` : size.toExponential(0).replace("-", "−")) };
 }
 
 function drawn(title: string, measure: Measure, points: Point[], facets: string[], palette: Palette | null): Element {
@@ -72,7 +83,7 @@ function drawn(title: string, measure: Measure, points: Point[], facets: string[
   return plot(title, {
     width: 900, height: 190 + topMargin(facets), marginLeft: 46, marginTop: topMargin(facets), marginBottom: 34,
     x: { label: "epoch", grid: true, ticks: epochTicks(shown.map((p) => p.epoch)), tickFormat: "d" },
-    y: { label: measure.axis, grid: true, nice: true, zero: true },
+    y: { label: measure.axis, grid: true, ...powersOf(measure === DISTANCE ? shown : []) },
     fx: { domain: facets, label: null, padding: 0.18 },
     ...(palette ? { color: palette } : {}),
     marks: [
@@ -85,14 +96,20 @@ function drawn(title: string, measure: Measure, points: Point[], facets: string[
   });
 }
 
+const there = (size: number) => (Number.isNaN(size) ? undefined : size);
+
 function rowsOf(points: Point[], { column, suffix }: Measure) {
-  return points.map((p) => ({ setting: oneLine(p.facet), hardware: p.hardware || undefined, epoch: p.epoch, [column]: p.value,
-    [`low${suffix}`]: p.low, [`high${suffix}`]: p.high, n: p.n }));
+  return points.filter((p) => !Number.isNaN(p.value)).map((p) => ({ setting: oneLine(p.facet), hardware: p.hardware || undefined, epoch: p.epoch, [column]: p.value,
+    [`low${suffix}`]: there(p.low), [`high${suffix}`]: there(p.high), n: p.n }));
 }
 
 function followed(study: Study, measure: Measure, palette: Palette): (HTMLElement | null)[] {
-  const inside = pointsOf(study, study.trajectories.filter((t) => t.factor === null), measure);
-  const across = pointsOf(study, study.trajectories.filter((t) => t.factor !== null), measure);
+  const of = (across: boolean) => {
+    const points = pointsOf(study, study.trajectories.filter((t) => (t.factor !== null) === across), measure);
+    return points.every((p) => Number.isNaN(p.value)) ? [] : points;
+  };
+  const inside = of(false);
+  const across = of(true);
   const facets = (points: Point[]) => fewOfEveryPlan([...new Set(points.map((p) => p.facet))], MOST_SETTINGS);
   const cut = (points: Point[]) => {
     const all = new Set(points.map((p) => p.facet)).size;
@@ -100,13 +117,13 @@ function followed(study: Study, measure: Measure, palette: Palette): (HTMLElemen
   };
   const title = measure.name[0]?.toUpperCase() + measure.name.slice(1);
   return [
-    inside.length === 0 ? null : figure(`${measure.inside} at each evaluation whose ${measure.kept} were kept; bands are 95 % intervals, each evaluation on its own.${cut(inside)}`,
+    inside.length === 0 ? null : figure(`${measure.inside} at each evaluation whose ${measure.kept} were kept; bands, where there is one, are 95\u00a0% intervals, each evaluation on its own.${cut(inside)}`,
       () => rowsOf(inside, measure), legend(palette), wide(drawn(`${title} inside cohorts over training`, measure, inside, facets(inside), palette))),
-    across.length === 0 ? null : figure(`${measure.across} at each evaluation whose ${measure.kept} were kept; bands are 95 % intervals over draws, and none where there is one draw.${cut(across)}`,
+    across.length === 0 ? null : figure(`${measure.across} at each evaluation whose ${measure.kept} were kept; bands, where there is more than one draw, are 95\u00a0% intervals over draws.${cut(across)}`,
       () => rowsOf(across, measure), wide(drawn(`${title} between two sides over training`, measure, across, facets(across), null)))];
 }
 
 export function trajectories(study: Study, palette: Palette): HTMLElement | null {
   if (study.trajectories.length === 0) return null;
-  return section("How trainings part", "", ...followed(study, CHURN, palette), ...followed(study, DISTANCE, palette));
+  return section("How trainings part", "How far apart members are after each evaluation: in what they answer, and in their weights.", ...followed(study, CHURN, palette), ...followed(study, DISTANCE, palette));
 }

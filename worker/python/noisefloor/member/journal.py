@@ -11,6 +11,7 @@ import time
 from typing import Any, Callable
 
 from noisefloor.member import tensors
+from noisefloor.member.errors import Refused
 
 Record = list[Any]  # [step, epoch, metric, value]
 
@@ -26,6 +27,7 @@ def number(value: float) -> Any:
 class Journal:
     """Writes events through `write`, which gets a line with its end. Any thread."""
 
+    MOST_FILES = 1000  # Of an attempt: what a worker takes.
     MOST_WAITING = 10000  # Records.
     SECONDS = 1.0  # That a record waits for others.
 
@@ -78,6 +80,9 @@ class Journal:
         """Writes a file and tells of it."""
         if self._write is None:
             return
+        if len(self.files) == self.MOST_FILES:
+            raise Refused(f"{name}: a member leaves at most {self.MOST_FILES} files; keep those of "
+                          "fewer evaluations")
         tensors.write_whole(os.path.join(self._work, name), content)
         sha256 = hashlib.sha256(content).hexdigest()
         self.files.append((kind, name, sha256))
