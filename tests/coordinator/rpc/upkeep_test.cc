@@ -218,7 +218,8 @@ TEST_F(UpkeepTest, ThoseAfterEvaluationsMayGoAlone) {
   EXPECT_EQ(collected->artifacts(0).files(), 1u);
   EXPECT_FALSE(IsThere("on the way"));
   EXPECT_EQ(*Weights("s1c0r0"), "at the end");
-  for (const v1::Artifact& artifact : Member("s1c0r0").outcome().artifacts()) {
+  const v1::Member member = Member("s1c0r0");
+  for (const v1::Artifact& artifact : member.outcome().artifacts()) {
     EXPECT_EQ(artifact.collected_unix_seconds() > 0, artifact.kind() == "weights-1");
   }
 }
