@@ -207,6 +207,11 @@ TEST_F(UpkeepTest, ThoseAfterEvaluationsMayGoAlone) {
   ASSERT_TRUE(worker.Send(finish));
   EXPECT_TRUE(worker.Settled().accepted());
 
+  const auto storage = Call(&People::GetStorage, v1::GetStorageRequest());
+  ASSERT_TRUE(storage.ok()) << storage.status();
+  ASSERT_EQ(storage->artifacts_size(), 1) << "of all evaluations one share";
+  EXPECT_EQ(storage->artifacts(0).kind(), "weights");
+  EXPECT_EQ(storage->artifacts(0).files(), 2u) << "contents";
   const auto one = Collect({"weights-2"});
   EXPECT_TRUE(absl::IsInvalidArgument(one.status()));
   EXPECT_THAT(std::string(one.status().message()), HasSubstr("expected weights-N"));
