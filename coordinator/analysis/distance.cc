@@ -103,12 +103,6 @@ std::optional<Distance> DistanceFrom(const Eigen::MatrixXd& products, Eigen::Ind
                   std::clamp(dot / scale, -1.0, 1.0)};
 }
 
-void AddNote(Estimate& estimate, int64_t left_out) {
-  if (left_out == 0) return;
-  estimate.note += (estimate.note.empty() ? "" : "; ") + std::to_string(left_out) +
-                   " members left out: weights missing, not finite, zero or of another size";
-}
-
 }  // namespace
 
 std::vector<UsableWeights> FindUsable(std::span<const WeightPieces> weights) {
@@ -151,8 +145,11 @@ Distances MeanDistances(std::span<const WeightPieces> weights) {
                   PairMean(SumPairs(normalised), "norm", {0, 2}),
                   PairMean(SumPairs(cosine), "correlation", {-1, 1})};
   const int64_t left_out = static_cast<int64_t>(weights.size()) - n;
+  if (left_out == 0) return means;
   for (Estimate* estimate : {&means.raw, &means.normalised, &means.cosine}) {
-    AddNote(*estimate, left_out);
+    AddNote(*estimate,
+            std::to_string(left_out) +
+                " members left out: weights missing, not finite, zero or of another size");
   }
   return means;
 }

@@ -32,6 +32,12 @@ inline Estimate Absent(std::string unit, int64_t n, std::string note) {
   return estimate;
 }
 
+// Says it behind what is said; nothing: there is nothing to say.
+inline void AddNote(Estimate& estimate, const std::string& note) {
+  if (note.empty()) return;
+  estimate.note += (estimate.note.empty() ? "" : "; ") + note;
+}
+
 // Cuts the interval to what is possible: an accuracy is in [0, 1].
 inline void CutInterval(Estimate& estimate, double low, double high) {
   if (estimate.low) estimate.low = std::max(low, *estimate.low);

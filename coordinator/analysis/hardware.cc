@@ -288,9 +288,8 @@ LogitsCorrelations CorrelateLogits(std::span<const Logits> a, std::span<const Lo
   for (Estimate* estimate : {&result.paired, &result.unpaired}) OnTheScaleOfUnlikeness(*estimate);
   if (usable.size() == a.size()) return result;
   for (Estimate* estimate : {&result.paired, &result.unpaired}) {
-    estimate->note += (estimate->note.empty() ? "" : "; ") +
-                      std::to_string(a.size() - usable.size()) +
-                      " pairs left out: logits missing, not finite or constant";
+    AddNote(*estimate, std::to_string(a.size() - usable.size()) +
+                           " pairs left out: logits missing, not finite or constant");
   }
   return result;
 }

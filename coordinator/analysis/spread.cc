@@ -32,11 +32,6 @@ std::string TooFew(size_t all, size_t finite, const std::string& needed) {
          (left_out.empty() ? "" : "; " + left_out);
 }
 
-void AddNote(Estimate& estimate, const std::string& note) {
-  if (note.empty()) return;
-  estimate.note += (estimate.note.empty() ? "" : "; ") + note;
-}
-
 void SetInterval(Estimate& estimate, const std::optional<Interval>& interval) {
   if (!interval) return;
   estimate.low = interval->low;

@@ -232,7 +232,7 @@ void LoadAnswersOnTheWay(const StudySource& source, const FindDigest& digests,
     const int64_t rows = sizes[sets.at(study.input.members[m].cell)].rows;
     for (const auto& [number, file] : FilesOnTheWay(source.members[m], "predictions")) {
       answers += rows;
-      bytes += file.size_bytes;
+      bytes += file->size_bytes;
     }
   }
   const bool reads_logits = digests == nullptr && bytes > kMostLogitsOnTheWay;
@@ -253,11 +253,11 @@ void LoadAnswersOnTheWay(const StudySource& source, const FindDigest& digests,
     for (const auto& [number, file] : FilesOnTheWay(source.members[m], "predictions")) {
       const bool by_digest = digests != nullptr && evaluation.attributes == 0;
       absl::StatusOr<Digest> digest =
-          by_digest ? digests(file) : study.files->AnswersOfLogits(file, evaluation.attributes);
+          by_digest ? digests(*file) : study.files->AnswersOfLogits(*file, evaluation.attributes);
       if (digest.ok() && (digest->classes != evaluation.classes ||
                           std::ssize(digest->answers) != sizes[set].rows)) {
         digest = InvalidInput(fmt::format("{}: answers [{}] of {} classes, expected [{}] of {}",
-                                          file.path, digest->answers.size(), digest->classes,
+                                          file->path, digest->answers.size(), digest->classes,
                                           sizes[set].rows, evaluation.classes));
       }
       if (!digest.ok()) {

@@ -52,13 +52,13 @@ void LoadWeightsOnTheWay(const StudySource& source, LoadedStudy& study) {
   constexpr std::string_view kLeftOut = "Its weights after such an evaluation are left out.";
   size_t count = 0;
   uint64_t bytes = 0;
-  std::vector<std::map<int64_t, InputFile>> of_members;
+  std::vector<std::map<int64_t, const InputFile*>> of_members;
   for (size_t m = 0; m < source.members.size(); ++m) {
     auto& files = of_members.emplace_back();
     if (study.input.members[m].state != MemberState::kDone) continue;  // Nothing is told of others.
     files = FilesOnTheWay(source.members[m], "weights");
     count += files.size();
-    for (const auto& [evaluation, file] : files) bytes += file.size_bytes;
+    for (const auto& [evaluation, file] : files) bytes += file->size_bytes;
   }
   if (count > kMostFiles || bytes > kMostBytes) {
     study.warnings.push_back(
@@ -72,7 +72,7 @@ void LoadWeightsOnTheWay(const StudySource& source, LoadedStudy& study) {
     report::MemberInput& member = study.input.members[m];
     absl::Status fault;
     for (const auto& [evaluation, file] : of_members[m]) {
-      absl::StatusOr<report::WeightsView> weights = WeightsOf(file, member.id, kLeftOut, study);
+      absl::StatusOr<report::WeightsView> weights = WeightsOf(*file, member.id, kLeftOut, study);
       fault.Update(weights.status());
       if (weights.ok()) member.weights_at.emplace(evaluation, *std::move(weights));
     }

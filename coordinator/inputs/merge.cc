@@ -69,10 +69,10 @@ bool HasResult(const MemberInput& member) {
 
 // What one site removed to make room another one may have.
 void AddMissing(std::vector<InputFile> more, std::vector<InputFile>& files) {
+  std::set<std::string> kinds;
+  for (const InputFile& file : files) kinds.insert(file.kind);
   for (InputFile& file : more) {
-    if (std::ranges::find(files, file.kind, &InputFile::kind) == files.end()) {
-      files.push_back(std::move(file));
-    }
+    if (kinds.insert(file.kind).second) files.push_back(std::move(file));
   }
 }
 

@@ -18,12 +18,12 @@ std::optional<OnTheWay> ReadOnTheWay(std::string_view artifact_kind) {
   return std::nullopt;
 }
 
-std::map<int64_t, InputFile> FilesOnTheWay(const StudySource::MemberFiles& files,
-                                           std::string_view kind) {
-  std::map<int64_t, InputFile> found;
+std::map<int64_t, const InputFile*> FilesOnTheWay(const StudySource::MemberFiles& files,
+                                                  std::string_view kind) {
+  std::map<int64_t, const InputFile*> found;
   for (const InputFile& file : files.on_the_way) {
     const std::optional<OnTheWay> of = ReadOnTheWay(file.kind);
-    if (of && of->kind == kind) found[of->evaluation] = file;
+    if (of && of->kind == kind) found[of->evaluation] = &file;
   }
   return found;
 }

@@ -20,8 +20,8 @@ struct OnTheWay {
 // Absent of all other kinds.
 std::optional<OnTheWay> ReadOnTheWay(std::string_view artifact_kind);
 
-// Those of one kind, by evaluation.
-std::map<int64_t, InputFile> FilesOnTheWay(const StudySource::MemberFiles& files,
-                                           std::string_view kind);
+// Those of one kind, by evaluation; they live in `files`.
+std::map<int64_t, const InputFile*> FilesOnTheWay(const StudySource::MemberFiles& files,
+                                                  std::string_view kind);
 
 }  // namespace noisefloor::inputs

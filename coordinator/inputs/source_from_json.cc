@@ -30,6 +30,7 @@ absl::Status ReadFile(const Json& json, const std::string& place, std::optional<
 absl::Status ReadFilesOnTheWay(const Json& json, const std::string& place,
                                std::vector<InputFile>& files) {
   if (!json.is_array()) return InvalidInput(place + ": expected a list of files");
+  std::set<std::string> kinds;
   for (size_t i = 0; i < json.size(); ++i) {
     const std::string at = fmt::format("{}[{}]", place, i);
     std::optional<InputFile> file;
@@ -39,7 +40,7 @@ absl::Status ReadFilesOnTheWay(const Json& json, const std::string& place,
                           ".kind: expected predictions-1, weights-1, or that of another "
                           "evaluation");
     }
-    if (std::ranges::find(files, file->kind, &InputFile::kind) != files.end()) {
+    if (!kinds.insert(file->kind).second) {
       return InvalidInput(at + ".kind: " + file->kind + " stands there twice");
     }
     files.push_back(*std::move(file));

@@ -126,6 +126,23 @@ std::string ByWhom(SQLite::Database& database, uint64_t sweep) {
   return caller.empty() ? "" : " by " + caller;
 }
 
+// Of a sweep that is counted so.
+absl::StatusOr<SweepSummary> SummaryAt(SQLite::Database& database, uint64_t sweep, SweepView view,
+                                       std::optional<SweepProgress> now, SweepCaches& caches) {
+  if (!now) return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));
+  SweepSummary summary;
+  NF_ASSIGN_OR_RETURN(auto facts, caches.facts.Get(sweep, now->revision,
+                                                   [&] { return ReadFacts(database, sweep); }));
+  summary.facts = std::move(facts.what);
+  summary.progress = now->done + now->diverged + now->failed + now->cancelled + now->running;
+  summary.seconds_left = SecondsLeft(*now);
+  summary.now = *std::move(now);
+  if (view == SweepView::kFull) {
+    NF_RETURN_IF_ERROR(AddSubmitted(database, caches, summary).status());
+  }
+  return summary;
+}
+
 }  // namespace
 
 absl::Status NoSweep(uint64_t sweep, std::string_view message) {
@@ -201,24 +218,8 @@ absl::StatusOr<Definition> ReadDefinition(SQLite::Database& database, uint64_t a
 }
 
 absl::StatusOr<SweepSummary> Summarise(SQLite::Database& database, uint64_t sweep, SweepView view,
-                                       std::optional<SweepProgress> now, SweepCaches& caches) {
-  if (!now) return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));
-  SweepSummary summary;
-  NF_ASSIGN_OR_RETURN(auto facts, caches.facts.Get(sweep, now->revision,
-                                                   [&] { return ReadFacts(database, sweep); }));
-  summary.facts = std::move(facts.what);
-  summary.progress = now->done + now->diverged + now->failed + now->cancelled + now->running;
-  summary.seconds_left = SecondsLeft(*now);
-  summary.now = *std::move(now);
-  if (view == SweepView::kFull) {
-    NF_RETURN_IF_ERROR(AddSubmitted(database, caches, summary).status());
-  }
-  return summary;
-}
-
-absl::StatusOr<SweepSummary> Summarise(SQLite::Database& database, uint64_t sweep, SweepView view,
                                        const LiveFacts& live, SweepCaches& caches) {
-  return Summarise(database, sweep, view, live.sweep(SweepId{sweep}), caches);
+  return SummaryAt(database, sweep, view, live.sweep(SweepId{sweep}), caches);
 }
 
 absl::StatusOr<SweepWhole> ReadSweep(SQLite::Database& database, uint64_t sweep,
@@ -286,7 +287,7 @@ absl::StatusOr<SweepNews> ReadNews(SQLite::Database& database, const SweepPlace&
     }
   }
   NF_ASSIGN_OR_RETURN(news.sweep,
-                      Summarise(database, sweep, SweepView::kBasic, std::move(now), caches));
+                      SummaryAt(database, sweep, SweepView::kBasic, std::move(now), caches));
   if (place.revision != news.sweep.now.revision) {
     NF_ASSIGN_OR_RETURN(news.place.revision, AddSubmitted(database, caches, news.sweep));
   }

@@ -22,17 +22,29 @@ void TellWithoutEffect(const Members& members, Distances& found) {
   if (most == 0) return;
   for (analysis::Estimate* estimate : {&found.raw, &found.normalised, &found.cosine}) {
     if (!estimate->value) continue;
-    estimate->note +=
-        fmt::format("{}without {} parameters that no output of the training depends on",
-                    estimate->note.empty() ? "" : "; ", most);
+    analysis::AddNote(
+        *estimate,
+        fmt::format("without {} parameters that no output of the training depends on", most));
   }
 }
 
-// Those of memory have no content to be known by.
-bool AreKnownByContent(const Members& members) {
-  return std::ranges::none_of(members, [](const WeightsView* weights) {
+// What is known under the key, or what `make` finds of those members and says whether it could read
+// all of; weights of memory have no content to be known by. `memory` may be null.
+template <typename Make>
+Distances KnownOr(const Members& members, const std::vector<std::string>& key,
+                  DistanceMemory* memory, const Make& make) {
+  const bool are_known = std::ranges::none_of(members, [](const WeightsView* weights) {
     return !weights->empty() && weights->facts().content.empty();
   });
+  if (!are_known) memory = nullptr;
+  if (memory != nullptr) {
+    if (std::optional<Distances> known = memory->Find(key)) return *std::move(known);
+  }
+  Distances found;
+  const bool whole = make(found);
+  TellWithoutEffect(members, found);
+  if (memory != nullptr && whole) memory->Keep(key, found);
+  return found;
 }
 
 struct Opened {
@@ -61,20 +73,16 @@ Opened Open(const Members& members) {
 // One look at some members, whose files are opened when something of them is not known.
 class Look {
  public:
-  Look(const Members& members, DistanceMemory* memory)
-      : members_(members), memory_(AreKnownByContent(members) ? memory : nullptr) {}
+  Look(const Members& members, DistanceMemory* memory) : members_(members), memory_(memory) {}
 
   Distances Of(const char* what, std::vector<analysis::WeightPieces> Opened::*pieces) {
     std::vector<std::string> key = {what};
     for (const WeightsView* weights : members_) key.push_back(weights->facts().content);
-    if (memory_ != nullptr) {
-      if (std::optional<Distances> known = memory_->Find(key)) return *std::move(known);
-    }
-    if (!opened_) opened_ = Open(members_);
-    Distances found = analysis::MeanDistances((*opened_).*pieces);
-    TellWithoutEffect(members_, found);
-    if (memory_ != nullptr && opened_->whole) memory_->Keep(key, found);
-    return found;
+    return KnownOr(members_, key, memory_, [&](Distances& found) {
+      if (!opened_) opened_ = Open(members_);
+      found = analysis::MeanDistances((*opened_).*pieces);
+      return opened_->whole;
+    });
   }
   Distances OfParameters() { return Of("parameters", &Opened::parameters); }
   Distances OfAll() { return Of("all", &Opened::all); }
@@ -108,26 +116,22 @@ analysis::Estimate PairedDistance(const std::vector<std::vector<WeightsPair>>& b
       key.insert(key.end(), {pair.a->facts().content, pair.b->facts().content});
     }
   }
-  if (!AreKnownByContent(everyone)) memory = nullptr;
-  if (memory != nullptr) {
-    if (std::optional<Distances> known = memory->Find(key)) return std::move(known->normalised);
-  }
-  std::vector<std::vector<double>> values;
-  bool whole = true;
-  for (const std::vector<WeightsPair>& block : blocks) {
-    std::vector<double>& of_block = values.emplace_back();
-    for (const WeightsPair& pair : block) {
-      const Opened opened = Open({pair.a, pair.b});
-      whole = whole && opened.whole;
-      const Distances between = analysis::MeanDistances(opened.parameters);
-      if (between.normalised.value) of_block.push_back(*between.normalised.value);
+  Distances known = KnownOr(everyone, key, memory, [&](Distances& found) {
+    std::vector<std::vector<double>> values;
+    bool whole = true;
+    for (const std::vector<WeightsPair>& block : blocks) {
+      std::vector<double>& of_block = values.emplace_back();
+      for (const WeightsPair& pair : block) {
+        const Opened opened = Open({pair.a, pair.b});
+        whole = whole && opened.whole;
+        const Distances between = analysis::MeanDistances(opened.parameters);
+        if (between.normalised.value) of_block.push_back(*between.normalised.value);
+      }
     }
-  }
-  Distances found;
-  found.normalised = OverBlocks(values, each, "norm", 2);
-  TellWithoutEffect(everyone, found);
-  if (memory != nullptr && whole) memory->Keep(key, found);
-  return std::move(found.normalised);
+    found.normalised = MeanOverDraws(values, each, "norm", 2);
+    return whole;
+  });
+  return std::move(known.normalised);
 }
 
 }  // namespace noisefloor::report

@@ -22,7 +22,7 @@ struct WeightsPair {
   const WeightsView* a;
   const WeightsView* b;
 };
-// Mean normalised distance of the parameters of pairs, see OverBlocks; remembered as one.
+// Mean normalised distance of the parameters of pairs, see MeanOverDraws; remembered as one.
 analysis::Estimate PairedDistance(const std::vector<std::vector<WeightsPair>>& blocks, bool each,
                                   DistanceMemory* memory);
 

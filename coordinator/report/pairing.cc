@@ -64,8 +64,8 @@ bool ReplicatesAreDraws(const CellFacts& cell, size_t blocks) {
   return cell.seeded_free && cell.shared.empty() && (cell.held.empty() || blocks == 1);
 }
 
-Estimate OverBlocks(const std::vector<std::vector<double>>& blocks, bool each, const char* unit,
-                    double most) {
+Estimate MeanOverDraws(const std::vector<std::vector<double>>& blocks, bool each, const char* unit,
+                       double most) {
   std::vector<double> draws;
   for (const std::vector<double>& values : blocks) {
     if (values.empty()) continue;

@@ -30,7 +30,7 @@ std::vector<std::vector<size_t>> WithPredictions(const Gathered& gathered,
 bool ReplicatesAreDraws(const CellFacts& cell, size_t blocks);
 
 // Mean of values in [0, most], some of each block: over draws where `each` is one, or over blocks.
-Estimate OverBlocks(const std::vector<std::vector<double>>& blocks, bool each, const char* unit,
-                    double most);
+Estimate MeanOverDraws(const std::vector<std::vector<double>>& blocks, bool each, const char* unit,
+                       double most);
 
 }  // namespace noisefloor::report

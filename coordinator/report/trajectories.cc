@@ -124,7 +124,7 @@ class Following {
         if (!a.empty() && !b.empty()) of_block.push_back(analysis::Churn(a, b));
       }
     }
-    return OverBlocks(values, each, "fraction", 1);
+    return MeanOverDraws(values, each, "fraction", 1);
   }
 
   Estimate DistanceOf(const CellFacts& cell, int64_t evaluation) const {
@@ -191,8 +191,7 @@ class Following {
       for (Estimate* estimate : {&parted.churn, &parted.l2_normalised}) {
         if (!gathered_.interim || !estimate->value) continue;
         estimate->low = estimate->high = std::nullopt;
-        estimate->note += fmt::format("{}no interval while members are still to come",
-                                      estimate->note.empty() ? "" : "; ");
+        analysis::AddNote(*estimate, "no interval while members are still to come");
       }
       out.steps.push_back(place->step);
       out.epochs.push_back(place->epoch);

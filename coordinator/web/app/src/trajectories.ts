@@ -19,16 +19,17 @@ interface Measure {
   suffix: string;  // Of its bounds.
   axis: string;
   factor: number;
+  powers: boolean;  // It may be of many sizes.
   kept: string;
   inside: string;
   across: string;
 }
 
 const CHURN: Measure = {
-  of: (t) => t.churn, name: "churn", column: "churn_percent", suffix: "_percent", axis: "churn (%)", factor: 100, kept: "predictions",
+  of: (t) => t.churn, name: "churn", column: "churn_percent", suffix: "_percent", axis: "churn (%)", factor: 100, powers: false, kept: "predictions",
   inside: "Churn of two members of a cohort", across: "Churn between the same draws on two sides" };
 const DISTANCE: Measure = {
-  of: (t) => t.l2_normalised, name: "L2 distance of weights", column: "l2_normalised", suffix: "", axis: "L2 distance", factor: 1, kept: "weights",
+  of: (t) => t.l2_normalised, name: "L2 distance of weights", column: "l2_normalised", suffix: "", axis: "L2 distance", factor: 1, powers: true, kept: "weights",
   inside: "Distance between the weights of two members of a cohort (L2, each member's scaled to length 1: at right angles it is 1.41)",
   across: "Distance between the weights of the same draws on two sides (L2, each member's scaled to length 1)" };
 
@@ -56,6 +57,7 @@ function pointsOf(study: Study, some: Trajectory[], measure: Measure): Point[] {
     const facet = t.factor === null ? setting(first, study) : `${setting(first, study)}\n${pairs.get(t.label) ?? t.label}`;
     const hardware = t.factor === null ? first.hardware : "";
     const { factor } = measure;
+    if (measure.of(t).every((estimate) => finite(estimate.value) === undefined)) return [];
     // What is not there is a gap.
     const scaled = (number: Num) => (finite(number) ?? NaN) * factor;
     return measure.of(t).map((estimate, i) => ({
@@ -65,12 +67,14 @@ function pointsOf(study: Study, some: Trajectory[], measure: Measure): Point[] {
   });
 }
 
+const LINEAR: Plot.ScaleOptions = { nice: true, zero: true };
+
 /** Numbers of several powers of ten: a poke's begin at the last digit. From 0, which has no logarithm. */
 function powersOf(points: Point[]): Plot.ScaleOptions {
   const sizes = points.flatMap((p) => [p.value, p.low, p.high]).filter((size) => size > 0);
   const least = Math.min(...points.map((p) => p.value).filter((size) => size > 0));
   const most = Math.max(...sizes);
-  if (!(most > 100 * least)) return { nice: true, zero: true };
+  if (!(most > 100 * least)) return LINEAR;
   const first = Math.floor(Math.log10(least));
   const powers = Array.from({ length: Math.floor(Math.log10(most)) - first + 1 }, (_, k) => 10 ** (first + k));
   return { type: "symlog", constant: 10 ** (first - 1), domain: [0, 1.2 * most], ticks: [0, ...powers],
@@ -83,7 +87,7 @@ function drawn(title: string, measure: Measure, points: Point[], facets: string[
   return plot(title, {
     width: 900, height: 190 + topMargin(facets), marginLeft: 46, marginTop: topMargin(facets), marginBottom: 34,
     x: { label: "epoch", grid: true, ticks: epochTicks(shown.map((p) => p.epoch)), tickFormat: "d" },
-    y: { label: measure.axis, grid: true, ...powersOf(measure === DISTANCE ? shown : []) },
+    y: { label: measure.axis, grid: true, ...(measure.powers ? powersOf(shown) : LINEAR) },
     fx: { domain: facets, label: null, padding: 0.18 },
     ...(palette ? { color: palette } : {}),
     marks: [
@@ -104,12 +108,8 @@ function rowsOf(points: Point[], { column, suffix }: Measure) {
 }
 
 function followed(study: Study, measure: Measure, palette: Palette): (HTMLElement | null)[] {
-  const of = (across: boolean) => {
-    const points = pointsOf(study, study.trajectories.filter((t) => (t.factor !== null) === across), measure);
-    return points.every((p) => Number.isNaN(p.value)) ? [] : points;
-  };
-  const inside = of(false);
-  const across = of(true);
+  const inside = pointsOf(study, study.trajectories.filter((t) => t.factor === null), measure);
+  const across = pointsOf(study, study.trajectories.filter((t) => t.factor !== null), measure);
   const facets = (points: Point[]) => fewOfEveryPlan([...new Set(points.map((p) => p.facet))], MOST_SETTINGS);
   const cut = (points: Point[]) => {
     const all = new Set(points.map((p) => p.facet)).size;

@@ -71,8 +71,9 @@ def load_file(folder: str, sha256: str) -> bytes | None:
 
 
 def remove(folder: str) -> None:
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            if name == _NAME or name.startswith("kept-"):
-                os.remove(os.path.join(folder, name))
-        os.rmdir(folder)
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    ours = [name for name in names if name == _NAME or name.startswith("kept-")]
+    for drop, path in [*((os.remove, os.path.join(folder, name)) for name in ours),
+                       (os.rmdir, folder)]:
+        with contextlib.suppress(OSError):
+            drop(path)
