@@ -58,6 +58,10 @@ void CheckModel(const Specification& s, Problems& problems) {
                                             ": a kernel has its pixel in the middle"});
   }
   if (s.measure.steps > 0) return;  // Of the images that it draws: check_measure.cc.
+  if (s.model.name == "resnet9_whitened" && s.augment.standardise) {
+    problems.push_back({"augment.standardise", "true; expected false: the stem of " + s.model.name +
+                                                   " whitens images as they are"});
+  }
   const KnownDataset* data = FindDataset(s.data.name);
   if (data == nullptr) return;
   const absl::Status fits = CheckImages(network->name, data->name, data->height, data->width);

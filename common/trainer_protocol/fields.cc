@@ -53,11 +53,12 @@ std::vector<Field> FieldsOfModel() {
                 "probability of a zero, in medium_cnn, mlp, vgg, mobilenet, efficientnet_b0, vit"),
       NF_INT("model.hidden", model.hidden, 1, 8192, "width of the two hidden layers of mlp"),
       NF_INT("model.kernel", model.kernel, 1, 7, "side of the kernels of kernel_cnn"),
-      NF_INT("model.width", model.width, 1, 512, "channels of the first layer of resnet9"),
+      NF_INT("model.width", model.width, 1, 512,
+             "of resnet9 and resnet9_whitened: half of the channels of layer1"),
       NF_BOOL("model.zero_last_norm", model.zero_last_norm,
               "the last batch norm of each residual block begins with weights 0"),
       NF_CHOICE("model.init", model.init, "distribution of the initial weights", "glorot_uniform",
-                "he_normal"),
+                "he_normal", "dirac"),
   };
 }
 
@@ -132,6 +133,8 @@ std::vector<Field> FieldsOfOptimizer() {
                 "learning rate, before the schedule"),
       NF_NUMBER("train.optimizer.momentum", train.optimizer.momentum, 0, 0.9999, "of sgd"),
       NF_BOOL("train.optimizer.nesterov", train.optimizer.nesterov, "Nesterov's form of momentum"),
+      NF_NUMBER("train.optimizer.bias_rate", train.optimizer.bias_rate, 0, 1000,
+                "learning rate of biases, as a multiple of the others'"),
       NF_NUMBER("train.optimizer.weight_decay", train.optimizer.weight_decay, 0, 10,
                 "times the weights, added to the gradient"),
       NF_CHOICE("train.optimizer.decayed", train.optimizer.decayed,

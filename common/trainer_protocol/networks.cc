@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kReadsResidual = kReadsBatchNorm | kReadsZeroLastNorm;
 
-constexpr std::array<KnownNetwork, 21> kNetworks = {{
+constexpr std::array<KnownNetwork, 22> kNetworks = {{
     {"small_cnn", 8, kReadsBatchNormSwitch | kReadsBatchNorm},
     {"medium_cnn", 16, kReadsDropout},
     {"resnet18", 25, kReadsResidual},
@@ -20,6 +20,7 @@ constexpr std::array<KnownNetwork, 21> kNetworks = {{
     {"kernel_cnn", 1, kReadsBatchNorm | kReadsKernel},
     {"lenet", 16, 0},
     {"resnet9", 8, kReadsBatchNorm | kReadsWidth},
+    {"resnet9_whitened", 9, kReadsBatchNorm | kReadsWidth},
     {"resnet20", 1, kReadsResidual},
     {"resnet50", 1, kReadsResidual},
     {"resnet101", 1, kReadsResidual},

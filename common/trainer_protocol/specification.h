@@ -22,7 +22,7 @@ struct ModelSettings {
   double dropout = 0.0;         // Probability of a zero, in models with dropout layers.
   int64_t hidden = 128;         // Width of the MLP's two hidden layers.
   int64_t kernel = 3;           // Side of kernel_cnn's convolutions.
-  int64_t width = 64;           // Channels of resnet9's first layer.
+  int64_t width = 64;           // Half of the channels of a ResNet-9's layer1.
   bool zero_last_norm = false;  // The last batch norm of residual blocks begins at 0.
   std::string init = "glorot_uniform";
 };
@@ -50,6 +50,7 @@ struct OptimizerSettings {
   double learning_rate = 0.05;
   double momentum = 0.0;
   bool nesterov = false;
+  double bias_rate = 1.0;     // Learning rate of biases, as a multiple of the others'.
   double weight_decay = 0.0;  // Added to the gradient; of adamw: taken from the weights.
   std::string decayed = "all";
   double beta1 = 0.9;

@@ -18,6 +18,8 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+# Of tests/gpu/run, in its order.
+PARTS = ("stock", "infer", "measure", "kernels", "wired", "together", "devices")
 BEGIN, END = "<!-- table of capabilities -->\n", "<!-- end of the table -->\n"
 
 
@@ -93,7 +95,7 @@ def check(build):
         for test in (capability["compiled"], capability["rehearsed"]):
             if test and test not in tests:
                 problems.append(f"{capability['name']}: there is no test {test}")
-        if capability["gpu"] not in ("", "stock", "infer", "measure", "kernels", "wired", "devices"):
+        if capability["gpu"] not in ("", *PARTS):
             problems.append(f"{capability['name']}: tests/gpu/run has no part {capability['gpu']}")
     return problems
 

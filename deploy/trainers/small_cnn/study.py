@@ -25,7 +25,8 @@ class Net(Protocol):
 # By path: the only values that these scripts know of our trainer's settings.
 ONLY = {"model.name": "small_cnn", "train.precision": "fp32", "train.shards": 1, "train.devices": 1,
         "train.optimizer.name": "sgd", "train.optimizer.formula": "torch",
-        "train.optimizer.decayed": "all", "train.clip_norm": 0, "train.average_decay": 0}
+        "train.optimizer.decayed": "all", "train.optimizer.bias_rate": 1, "train.clip_norm": 0,
+        "train.average_decay": 0}
 
 
 def main(make: Callable[[nf.Run, int, int], Net], stack: str) -> None:

@@ -77,7 +77,7 @@ class Bench {
         augmenter_(dataset_.shape, spec_.augment, LayoutOf(spec_.model)) {
     NF_CHECK(CheckReadings(SetSwitches(switches_)).ok());
     model_->ToType(WeightTypeOf(spec_.train.precision));
-    InitWeights(*model_, spec_.model.init, streams_.init);
+    InitWeights(*model_, spec_.model.init, streams_.init, nullptr);
     shards_ = std::make_unique<GradientShards>(
         ShardOptions{.threads = spec_.train.threads, .layers = LayerTypeOf(spec_.train.precision)},
         Replicas(spec_.model, shape_, *model_, spec_.train.shards));

@@ -213,6 +213,13 @@ TEST(CheckTogetherTest, ASettingThatTheNetworkDoesNotReadIsRefused) {
                           "expected 128, the default"));
 }
 
+TEST(CheckTogetherTest, AStemThatWhitensImagesWantsThemAsTheyAre) {
+  EXPECT_THAT(ProblemsOf("resnet9_whitened", "augment.standardise", true),
+              ElementsAre("augment.standardise: true; expected false: the stem of resnet9_whitened "
+                          "whitens images as they are"));
+  EXPECT_THAT(ProblemsOf("resnet9", "augment.standardise", true), ElementsAre());
+}
+
 TEST(CheckTogetherTest, ASettingThatTheNetworkReadsIsTaken) {
   EXPECT_THAT(ProblemsOf("small_cnn", "model.batch_norm", false), ElementsAre());
   EXPECT_THAT(ProblemsOf("small_cnn", "model.batch_norm_momentum", 0.1), ElementsAre());
@@ -223,6 +230,7 @@ TEST(CheckTogetherTest, ASettingThatTheNetworkReadsIsTaken) {
   EXPECT_THAT(ProblemsOf("mlp", "model.hidden", int64_t{64}), ElementsAre());
   EXPECT_THAT(ProblemsOf("vit", "model.dropout", 0.1), ElementsAre());
   EXPECT_THAT(ProblemsOf("resnet9", "model.width", int64_t{16}), ElementsAre());
+  EXPECT_THAT(ProblemsOf("resnet9_whitened", "model.width", int64_t{16}), ElementsAre());
   EXPECT_THAT(ProblemsOf("resnet50", "model.zero_last_norm", true), ElementsAre());
 }
 

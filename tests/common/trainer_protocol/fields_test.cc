@@ -68,7 +68,7 @@ TEST(FieldsTest, WrongValuesAreRefusedWithWhatWasExpected) {
             "model.batch_norm: expected true or false, got yes");
   EXPECT_EQ(RefusalOf("model.name", std::string("lenet5")),
             "model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, kernel_cnn, lenet, "
-            "resnet9, "
+            "resnet9, resnet9_whitened, "
             "resnet20, resnet50, resnet101, resnet152, vgg16, vgg19, densenet121, densenet169, "
             "densenet201, inception_v3, xception, mobilenet, efficientnet_b0, vit, got lenet5");
   EXPECT_EQ(RefusalOf("train.optimizer.learning_rate", std::numeric_limits<double>::infinity()),
@@ -78,7 +78,7 @@ TEST(FieldsTest, WrongValuesAreRefusedWithWhatWasExpected) {
   EXPECT_EQ(
       RefusalOf("model.name", std::string()),
       "model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, kernel_cnn, lenet, "
-      "resnet9, "
+      "resnet9, resnet9_whitened, "
       "resnet20, resnet50, resnet101, resnet152, vgg16, vgg19, densenet121, densenet169, "
       "densenet201, inception_v3, xception, mobilenet, efficientnet_b0, vit, got an empty text");
   EXPECT_EQ(RefusalOf("data.identity", std::string(65, 'a')),

@@ -189,7 +189,7 @@ const BrokenFile kBrokenFiles[] = {
      "\"0.1\""},
     {"WrongChoice", "name: a\nnoise: [control]\nmodel: {name: small_cn}\n",
      "3:15: model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, kernel_cnn, lenet, "
-     "resnet9, "
+     "resnet9, resnet9_whitened, "
      "resnet20, resnet50, resnet101, resnet152, vgg16, vgg19, densenet121, densenet169, "
      "densenet201, inception_v3, xception, mobilenet, efficientnet_b0, vit, got small_cn; did "
      "you mean small_cnn?"},

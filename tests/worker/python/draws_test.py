@@ -81,6 +81,35 @@ class Arrays(unittest.TestCase):
         self.assertEqual([float(x).hex() for x in z],
                          ["0x1.6018720000000p+0", "0x1.0fff200000000p-1", "-0x1.189c860000000p+1"])
 
+    def test_weights_begin_by_their_fans(self) -> None:
+        import numpy as np
+        seed = draws.derive_seed(0, "init", 0, 0)
+        for shape, fans in (((4, 6), (6, 4)), ((4, 6, 3, 5), (90, 60))):
+            limit = np.float32((6 / sum(fans)) ** 0.5)
+            uniform = draws.uniform(seed, "w", shape, float(limit))
+            self.assertTrue((draws.weight(seed, "w", shape, "glorot_uniform") == uniform).all())
+            deviation = float(np.float32((2 / fans[0]) ** 0.5))
+            self.assertTrue((draws.weight(seed, "w", shape, "he_normal")
+                             == draws.normal(seed, "w", shape, deviation)).all())
+        with self.assertRaisesRegex(ValueError, "expected 'glorot_uniform', 'he_normal' or 'dirac'"):
+            draws.weight(seed, "w", (4, 6), "zeros")
+
+    def test_diracs_first_filters_pass_their_channels_on(self) -> None:
+        import numpy as np
+        seed = draws.derive_seed(0, "init", 0, 0)
+        for shape in ((2, 4, 3, 5), (5, 2, 1, 2)):
+            drawn = draws.weight(seed, "w", shape, "glorot_uniform")
+            began = draws.weight(seed, "w", shape, "dirac")
+            passed = min(shape[:2])
+            expected = np.zeros((passed, *shape[1:]), np.float32)
+            for i in range(passed):
+                expected[i, i, shape[2] // 2, shape[3] // 2] = 1
+            self.assertTrue((began[:passed] == expected).all(), shape)
+            self.assertTrue((began[passed:] == drawn[passed:]).all(), shape)
+        for shape in ((4, 6), (4, 6, 3)):  # No convolution of images.
+            self.assertTrue((draws.weight(seed, "w", shape, "dirac")
+                             == draws.weight(seed, "w", shape, "glorot_uniform")).all())
+
     def test_dropout_words_are_those_of_the_document(self) -> None:
         seed = draws.derive_seed(0, "dropout", 0, 0)
         drawn = draws.words(seed, draws.stream_of("drop1"), 24, first=9 << 38)

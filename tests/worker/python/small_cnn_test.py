@@ -21,7 +21,7 @@ SHORT = {"data.train_examples": 256, "data.test_examples": 200, "train.batch_siz
 BEGINNINGS: list[dict[str, Any]] = [
     {},
     {"model.batch_norm": False, "model.init": "he_normal", "sources.data_order.window": 40},
-    {"augment.crop_padding": 3, "augment.flip": True, "augment.cutout": 8,
+    {"model.init": "dirac", "augment.crop_padding": 3, "augment.flip": True, "augment.cutout": 8,
      "augment.standardise": True, "train.drop_last": True, "data.train_examples": 250,
      "sources.augment.key": "position"},
 ]

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -23,8 +24,9 @@ struct KernelFacts {
   uint32_t argument_size;  // Bytes of its struct of kernels/arguments.h.
 };
 
+inline constexpr size_t kKernels = 6;
 // In the order of Kernel.
-const std::array<KernelFacts, 6>& AllKernels();
+const std::array<KernelFacts, kKernels>& AllKernels();
 const KernelFacts& FactsOf(Kernel kernel);
 
 // Compute capabilities, major * 10 + minor, rising: P100, V100, T4, A100, RTX 30, RTX 40, H100 and

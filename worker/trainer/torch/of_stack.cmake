@@ -20,7 +20,7 @@ function(noisefloor_trainer_of stack suffix)
     HEADERS
       measure_member.h member.h pch.h try_device.h
       facts/adapter.h facts/device.h facts/environment.h facts/kernels.h facts/switches.h
-      model/host_tensors.h model/init.h model/layers.h model/load_weights.h model/model.h
+      model/host_tensors.h model/init.h model/launch.h model/layers.h model/load_weights.h model/model.h
       model/networks.h model/pool_relu.h model/precision.h model/sequence.h model/weights.h
       optim/dial.h optim/optimizer.h optim/poke.h optim/state.h optim/update.h
       step/arm.h step/batches.h step/checkpointer.h step/device_images.h step/evaluate.h

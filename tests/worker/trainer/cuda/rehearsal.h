@@ -16,6 +16,7 @@
 // is written; what memcpy touches.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -62,7 +63,7 @@ class RehearsalLauncher : public KernelLauncher {
 
  private:
   const uint64_t seed_;
-  uint64_t launches_ = 0;
+  std::atomic<uint64_t> launches_ = 0;
 };
 
 }  // namespace noisefloor::cuda::rehearsal

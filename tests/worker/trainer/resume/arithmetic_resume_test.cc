@@ -106,6 +106,15 @@ TEST(ArithmeticResumeTest, DoublesAreKeptAsTheyAre) {
   }
 }
 
+TEST(ArithmeticResumeTest, ParametersWithRatesOfTheirOwn) {
+  Specification spec = Arithmetic("resnet9_whitened", "fp32", "sgd", 0.8);
+  spec.model.width = 2;
+  spec.train.optimizer.bias_rate = 4;
+  spec.train.clip_norm = 0.5;
+  const Left undisturbed = Undisturbed(spec);
+  for (const int64_t step : {1, 7}) ExpectSame(Interrupted(spec, {step}), undisturbed);
+}
+
 TEST(ArithmeticResumeTest, NetworksWithNormsDropoutAndAttention) {
   for (const char* name : {"mobilenet", "efficientnet_b0", "vit"}) {
     SCOPED_TRACE(name);

@@ -1,12 +1,15 @@
-// Precisions, the moving average, clipping and AdamW through the whole program.
+// Precisions, the moving average, clipping, rates and AdamW through the whole program.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "common/files/safetensors.h"
 #include "tests/worker/trainer/torch/trainer_process.h"
+#include "worker/trainer/data/dataset.h"
+#include "worker/trainer/data/whitening.h"
 
 namespace noisefloor::trainer {
 namespace {
@@ -17,6 +20,12 @@ TrainerRequest ShortRequest() {
   request.specification.data.train_examples = 64;
   request.specification.train.batch_size = 32;
   return request;
+}
+
+std::vector<float> FloatsOf(const SafetensorsFile& file, const std::string& name) {
+  const TensorView* tensor = file.Find(name);
+  EXPECT_NE(tensor, nullptr) << name;
+  return tensor == nullptr ? std::vector<float>() : *CopyValues<float>(*tensor);
 }
 
 Ran RunOf(const TrainerRequest& request) {
@@ -77,6 +86,31 @@ TEST(ArithmeticTest, TheAverageIsWhatIsTestedHashedAndWritten) {
   EXPECT_TRUE(SafetensorsFile::Open(request.work_directory + "/weights.safetensors").ok());
 }
 
+// A whitened stem is not learned, and has no gradient that could be clipped, dialed or decayed; at
+// a rate of 0 biases are not learned either.
+TEST(ArithmeticTest, ParametersMoveAtTheirRates) {
+  TrainerRequest request = ShortRequest();
+  Specification& spec = request.specification;
+  spec.model.name = "resnet9_whitened";
+  spec.model.width = 2;
+  spec.train.optimizer.momentum = 0.9;
+  spec.train.optimizer.weight_decay = 0.01;
+  const auto dataset = LoadDataset(spec.data.name, request.data_root, {64, 200});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  const Whitening whitening = WhitenPatches(dataset->train);
+  for (const double rate : {0.0, 8.0}) {
+    spec.train.optimizer.bias_rate = rate;
+    RunOf(request);
+    const auto weights = SafetensorsFile::Open(request.work_directory + "/weights.safetensors");
+    ASSERT_TRUE(weights.ok()) << weights.status();
+    EXPECT_EQ(FloatsOf(*weights, "stem.weight"), whitening.filters);
+    EXPECT_EQ(FloatsOf(*weights, "stem.bias") == whitening.shifts, rate == 0);
+    EXPECT_EQ(FloatsOf(*weights, "layer2.bn.bias") == std::vector<float>(8), rate == 0);
+    EXPECT_NE(FloatsOf(*weights, "layer2.bn.weight"), std::vector<float>(8, 1));
+    request.work_directory = ShortRequest().work_directory;
+  }
+}
+
 TEST(ArithmeticTest, WhatThisProcessorHasNotIsRefusedBeforeAnythingIsTrained) {
   TrainerRequest request = ShortRequest();
   request.specification.train.precision = "tf32";
@@ -107,7 +141,8 @@ TEST(ArithmeticTest, EachSettingOfTheStepChangesTheWeights) {
     train.optimizer = {
         .name = "adamw", .learning_rate = 0.01, .weight_decay = 0.1, .decayed = "matrices"};
   });
-  EXPECT_EQ(weights.size(), 6u);
+  run("bias rate", [](TrainSettings& train) { train.optimizer.bias_rate = 4; });
+  EXPECT_EQ(weights.size(), 7u);
 }
 
 }  // namespace

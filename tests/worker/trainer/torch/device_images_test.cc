@@ -7,6 +7,7 @@
 
 #include "common/base/philox.h"
 #include "tests/worker/trainer/cuda/rehearsal.h"
+#include "tests/worker/trainer/torch/failing_launcher.h"
 #include "worker/trainer/torch/step/batches.h"
 
 namespace noisefloor::trainer {
@@ -84,13 +85,6 @@ TEST(DeviceImagesTest, AttributesOfExamplesOnADeviceAreThoseOfTheHost) {
   EXPECT_TRUE(at::equal(a.images, b.images));
   EXPECT_EQ(launcher.launches(), 1u);
 }
-
-class FailingLauncher : public cuda::KernelLauncher {
- public:
-  absl::Status Launch(const cuda::KernelLaunch&) override {
-    return MakeError(absl::StatusCode::kUnavailable, "cuLaunchKernel: gone");
-  }
-};
 
 TEST(DeviceImagesTest, ALaunchThatFailsIsAnErrorOfCuda) {
   const Dataset dataset = DrawnDataset({1, 4, 4}, 8);

@@ -27,6 +27,8 @@ OPTIMIZERS = [
     dict(name="adamw", epsilon=1e-7, weight_decay=0.1, decayed="matrices"),
     dict(name="sgd", momentum=0.9, clip_norm=1.8),
     dict(name="adam", epsilon=1e-7, average_decay=0.75),
+    dict(name="sgd", momentum=0.9, nesterov=True, weight_decay=0.01, bias_rate=16.0),
+    dict(name="adamw", epsilon=1e-7, weight_decay=0.1, decayed="matrices", bias_rate=0.5),
 ]
 SCHEDULES = [
     dict(name="step", milestones=[2, 5], factor=0.3),
@@ -70,7 +72,8 @@ def stepped(case):
         if "clip_norm" in case:
             torch.nn.utils.clip_grad_norm_(list(module), case["clip_norm"], foreach=False)
         for group in optimizer.param_groups:
-            group["lr"] = rate
+            bias = group["params"][0].dim() == 1
+            group["lr"] = rate * (case.get("bias_rate", 1.0) if bias else 1.0)
         optimizer.step()
         if average is not None:
             average.update_parameters(module)

@@ -51,7 +51,8 @@ CASES += [
     in_float64("kernel_cnn", 64, case="kernel3", kernel=3),
     in_float64("kernel_cnn", 32, case="kernel5", kernel=5, batch=8),
     in_float64("kernel_cnn", 28, 1, case="kernel7", kernel=7, batch=8),
-    in_float64("lenet", 28, 1), in_float64("resnet9", 32, width=8), in_float64("resnet20", 32),
+    in_float64("lenet", 28, 1), in_float64("resnet9", 32, width=8),
+    in_float64("resnet9_whitened", 32, width=8), in_float64("resnet20", 32),
     in_float64("resnet50", 64), in_float64("resnet101", 64), in_float64("resnet152", 64),
     in_float64("vgg16", 32), in_float64("vgg19", 32),
     in_float64("densenet121", 64), in_float64("densenet169", 64), in_float64("densenet201", 64),
@@ -138,7 +139,8 @@ def run(case):
         if step == 0:
             result["loss"] = loss.item()
             for name, parameter in model.named_parameters():
-                result["gradients"][name] = summary(parameter.grad, case)
+                gradient = parameter.grad if parameter.requires_grad else torch.zeros_like(parameter)
+                result["gradients"][name] = summary(gradient, case)
         optimizer.step()
     for name, tensor in weights_and_buffers(model).items():
         result["after"][name] = summary(tensor, case)

@@ -121,6 +121,21 @@ TEST(MeasureTest, ArmsThatComputeTheSameEndInTheSameBits) {
   EXPECT_EQ(again.outcome().metrics, ran.outcome().metrics);
 }
 
+// The shifts of a stem that nothing was whitened for begin at 0, and stay there at a rate of 0.
+TEST(MeasureTest, StepsKeepToTheRatesOfParameters) {
+  TrainerRequest request = MeasureRequest();
+  request.specification.model.name = "resnet9_whitened";
+  request.specification.model.width = 2;
+  std::set<std::string> weights;
+  for (const double rate : {0.0, 1.0, 4.0}) {
+    request.specification.train.optimizer.bias_rate = rate;
+    const Ran ran = RunTrainer(request);
+    ASSERT_EQ(ran.exit_code, 0) << ran.output;
+    weights.insert(ran.Hash("plan/weights"));
+  }
+  EXPECT_EQ(weights.size(), 3u);
+}
+
 // The steps that are measured are those of a training: the same bits come of as many of them.
 TEST(MeasureTest, AnArmTakesTheStepsOfATraining) {
   TrainerRequest request = MeasureRequest();

@@ -12,10 +12,12 @@
 #include <set>
 #include <utility>
 
+#include "common/base/philox.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/networks.h"
 #include "tests/worker/trainer/torch/capability.h"
 #include "tests/worker/trainer/torch/formula.h"
+#include "worker/trainer/data/whitening.h"
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/model/init.h"
 #include "worker/trainer/torch/step/evaluate.h"
@@ -58,6 +60,7 @@ struct Count {
 };
 constexpr Count kCounts[] = {
     {"resnet9", 32, 10, 6573130, 6577610},  // Page's 6,573,120 and ten biases.
+    {"resnet9_whitened", 32, 10, 6525506, 6529858},
     {"resnet20", 32, 10, 269722, 271098},
     {"resnet50", 224, 1000, 25557032, 25610152},
     {"resnet101", 224, 1000, 44549160, 44654504},
@@ -240,17 +243,17 @@ TEST(InitTest, DrawsOnlyDependOnSeedNameAndElement) {
   const auto first = Make("small_cnn");
   const auto second = Make("small_cnn");
 
-  InitWeights(*first, "glorot_uniform", InitDraws(1));
-  InitWeights(*second, "glorot_uniform", InitDraws(1));
+  InitWeights(*first, "glorot_uniform", InitDraws(1), nullptr);
+  InitWeights(*second, "glorot_uniform", InitDraws(1), nullptr);
   EXPECT_EQ(HostTensors::Parameters(*first).Hash(), HostTensors::Parameters(*second).Hash());
 
-  InitWeights(*second, "glorot_uniform", InitDraws(2));
+  InitWeights(*second, "glorot_uniform", InitDraws(2), nullptr);
   EXPECT_NE(HostTensors::Parameters(*first).Hash(), HostTensors::Parameters(*second).Hash());
 }
 
 TEST(InitTest, GlorotStaysInItsLimitsAndFillsThem) {
   const auto model = Make("small_cnn");
-  InitWeights(*model, "glorot_uniform", InitDraws(7));
+  InitWeights(*model, "glorot_uniform", InitDraws(7), nullptr);
   for (const NamedTensor& parameter : model->parameters()) {
     const at::Tensor& value = parameter.value;
     if (value.dim() == 1) {
@@ -266,7 +269,7 @@ TEST(InitTest, GlorotStaysInItsLimitsAndFillsThem) {
 
 TEST(InitTest, HeNormalHasItsDeviationAndBatchNormBeginsAtOne) {
   const auto model = Make("resnet18");
-  InitWeights(*model, "he_normal", InitDraws(7));
+  InitWeights(*model, "he_normal", InitDraws(7), nullptr);
   for (const NamedTensor& parameter : model->parameters()) {
     if (parameter.name == "layer4.1.conv2.weight") {
       EXPECT_NEAR(parameter.value.std().item<double>(), std::sqrt(2.0 / (512 * 9)), 1e-4);
@@ -274,6 +277,68 @@ TEST(InitTest, HeNormalHasItsDeviationAndBatchNormBeginsAtOne) {
     if (parameter.name == "bn1.weight") {
       EXPECT_EQ(parameter.value.min().item<float>(), 1);
     }
+  }
+}
+
+// Wider, narrower and strided convolutions, of 3 x 3 and 1 x 1; what is drawn is Glorot's.
+TEST(InitTest, DiracsFirstFiltersPassTheirChannelsOn) {
+  const auto drawn = Make("resnet18"), model = Make("resnet18");
+  InitWeights(*drawn, "glorot_uniform", InitDraws(7), nullptr);
+  InitWeights(*model, "dirac", InitDraws(7), nullptr);
+  int convolutions = 0;
+  for (size_t p = 0; p < model->parameters().size(); ++p) {
+    const auto& [name, value, begin] = model->parameters()[p];
+    const at::Tensor before = drawn->parameters()[p].value;
+    if (value.dim() != 4) {
+      EXPECT_TRUE(at::equal(value, before)) << name;
+      continue;
+    }
+    ++convolutions;
+    const int64_t passed = std::min(value.size(0), value.size(1)), middle = value.size(2) / 2;
+    EXPECT_TRUE(at::equal(value.narrow(0, passed, value.size(0) - passed),
+                          before.narrow(0, passed, value.size(0) - passed)))
+        << name;
+    const at::Tensor first = value.narrow(0, 0, passed);
+    EXPECT_TRUE(
+        at::equal(first.select(3, middle).select(2, middle), at::eye(passed, value.size(1))))
+        << name;
+    EXPECT_EQ(first.abs().sum().item<double>(), static_cast<double>(passed)) << name;
+  }
+  EXPECT_EQ(convolutions, 20);
+}
+
+Split SomeImages(const ImageShape& shape) {
+  const PhiloxStream stream(1, 2);
+  std::vector<uint8_t> images(static_cast<size_t>(20 * shape.pixels()));
+  for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<uint8_t>(stream.Word(i) % 200);
+  return {shape, std::move(images), std::vector<int64_t>(20)};
+}
+
+TEST(InitTest, AWhitenedStemIsMadeOfTheTrainingImagesAndNotLearned) {
+  for (const ModelShape& shape : {kCifar10, kMnist}) {
+    const auto model = Make("resnet9_whitened", shape), drawn = Make("resnet9_whitened", shape);
+    const Split images = SomeImages({shape.channels, shape.height, shape.width});
+    InitWeights(*model, "he_normal", InitDraws(7), &images);
+    InitWeights(*drawn, "he_normal", InitDraws(7), nullptr);
+    const Whitening whitening = WhitenPatches(images);
+    const std::vector<double> rates = model->Rates(16);
+    for (size_t p = 0; p < rates.size(); ++p) {
+      const auto& [name, value, begin] = model->parameters()[p];
+      if (name == "stem.weight") {
+        EXPECT_EQ(HostValues(value), whitening.filters);
+        EXPECT_EQ(rates[p], 0);
+      } else if (name == "stem.bias") {
+        EXPECT_EQ(HostValues(value), whitening.shifts);
+        EXPECT_EQ(rates[p], 16);
+      } else {
+        EXPECT_TRUE(at::equal(value, drawn->parameters()[p].value)) << name;
+        EXPECT_EQ(rates[p], name.ends_with(".bias") ? 16 : 1) << name;
+      }
+    }
+    // Without images it is drawn, for members that measure.
+    const at::Tensor stem = drawn->parameters().front().value;
+    EXPECT_NEAR(stem.std().item<double>(), std::sqrt(2.0 / (4 * shape.channels)), 0.2);
+    EXPECT_EQ(drawn->parameters()[1].value.abs().max().item<float>(), 0);
   }
 }
 
@@ -285,15 +350,15 @@ TEST(InitTest, NetworksSayHowSomeOfTheirWeightsBegin) {
     return -1.0;
   };
   const auto resnet = Make("resnet50");
-  InitWeights(*resnet, "he_normal", InitDraws(3));
+  InitWeights(*resnet, "he_normal", InitDraws(3), nullptr);
   EXPECT_NEAR(deviation(*resnet, "dense.weight"), 0.01, 2e-4);
   const auto vit = Make("vit");
-  InitWeights(*vit, "glorot_uniform", InitDraws(3));
+  InitWeights(*vit, "glorot_uniform", InitDraws(3), nullptr);
   EXPECT_NEAR(deviation(*vit, "positions.weight"), 0.02, 4e-4);
 
   for (const bool zero : {false, true}) {
     const auto model = MakeModel({.name = "resnet20", .zero_last_norm = zero}, kCifar10, at::kCPU);
-    InitWeights(*model, "he_normal", InitDraws(3));
+    InitWeights(*model, "he_normal", InitDraws(3), nullptr);
     for (const NamedTensor& parameter : model->parameters()) {
       if (parameter.value.dim() > 1 || !parameter.name.ends_with(".weight")) continue;
       const bool last = parameter.name.ends_with(".bn2.weight");

@@ -54,6 +54,7 @@ TrainSettings SettingsOf(const Json& json) {
                      .formula = json.value("formula", "torch"),
                      .momentum = json.value("momentum", 0.0),
                      .nesterov = json.value("nesterov", false),
+                     .bias_rate = json.value("bias_rate", 1.0),
                      .weight_decay = json.value("weight_decay", 0.0),
                      .decayed = json.value("decayed", "all"),
                      .beta1 = json.value("beta1", 0.9),
@@ -84,7 +85,7 @@ void ExpectSteps(const Json& one) {
   const TrainSettings train = SettingsOf(one);
   Tensors averages;
   if (train.average_decay > 0) averages = FormulaTensors("weight");
-  Update update(train, weights, averages);
+  Update update(train, weights, averages, {1, train.optimizer.bias_rate});  // The vector is a bias.
   const Tensors& shown = averages.empty() ? weights : averages;
   for (size_t step = 0; step < kRates.size(); ++step) {
     update.Step(FormulaTensors("gradient/" + std::to_string(step)), kRates[step]);
@@ -95,7 +96,7 @@ void ExpectSteps(const Json& one) {
 
 TEST(OptimReferenceTest, StepsInDoubleAreThoseOfPyTorch) {
   const Json cases = Reference("optimizers");
-  EXPECT_EQ(cases.size(), 7u);
+  EXPECT_EQ(cases.size(), 9u);
   for (const Json& one : cases) ExpectSteps(one);
 }
 

@@ -386,6 +386,26 @@ TEST_F(EvaluatorTest, ASwitchThatReadsOtherwiseIsAnErrorAndNothingIsPredicted) {
   EXPECT_TRUE(witness.Asked().empty());
 }
 
+// Neither by its gradient nor by weight decay; the other parameter moves.
+TEST(OptimizerTest, ARateOfZeroLeavesAParameterAlone) {
+  for (const std::string name : {"sgd", "adam", "adamw"}) {
+    for (const std::string formula : {"torch", "keras"}) {
+      const at::Tensor still = Numbers("still", 20), moves = Numbers("moves", 20);
+      const at::Tensor before = still.clone(), was = moves.clone();
+      Optimizer optimizer({.name = name,
+                           .formula = formula,
+                           .momentum = name == "sgd" ? 0.9 : 0.0,
+                           .weight_decay = 0.1},
+                          {still, moves}, {0, 1});
+      for (int step = 0; step < 3; ++step) {
+        optimizer.Step({Numbers("g", 20), Numbers("h", 20)}, 0.1);
+      }
+      EXPECT_TRUE(at::equal(still, before)) << name << " " << formula;
+      EXPECT_FALSE(at::equal(moves, was)) << name << " " << formula;
+    }
+  }
+}
+
 TEST(DropoutTest, MasksFollowLogicalOrderWhateverTheMemoryLayout) {
   const Dropout dropout{"dropout1", 0.5};
   const ForwardPass pass{.training = true, .step = 2, .dropout = DropoutDraws(9)};

@@ -76,12 +76,12 @@ class Residual9(nn.Module):
         return x + torch.relu(second(torch.relu(first(x))))
 
 
-class ResNet9(nn.Module):
-    def __init__(self, channels, side, classes, options):
+class BehindStem9(nn.Module):
+    """What follows the stem, which has `channels` channels."""
+    def __init__(self, channels, classes, options):
         super().__init__()
         w = options["width"]
-        self.stem = ConvBn(channels, w, 3, options)
-        self.layer1 = ConvBn(w, 2 * w, 3, options)
+        self.layer1 = ConvBn(channels, 2 * w, 3, options)
         self.residual1 = Residual9(2 * w, options)
         self.layer2 = ConvBn(2 * w, 4 * w, 3, options)
         self.layer3 = ConvBn(4 * w, 8 * w, 3, options)
@@ -94,6 +94,19 @@ class ResNet9(nn.Module):
         x = F.max_pool2d(torch.relu(self.layer2(x)), 2)
         x = self.residual3(F.max_pool2d(torch.relu(self.layer3(x)), 2))
         return self.dense(F.adaptive_max_pool2d(x, 1).flatten(1)) / 8
+
+
+class ResNet9(BehindStem9):
+    def __init__(self, channels, side, classes, options):
+        super().__init__(options["width"], classes, options)
+        self.stem = ConvBn(channels, options["width"], 3, options)
+
+
+class ResNet9Whitened(BehindStem9):
+    def __init__(self, channels, side, classes, options):
+        super().__init__(8 * channels, classes, options)
+        self.stem = nn.Conv2d(channels, 8 * channels, 2)
+        self.stem.weight.requires_grad_(False)
 
 
 class BlockWithoutProjection(nn.Module):
@@ -538,6 +551,7 @@ NETWORKS = {
     "kernel_cnn": KernelCnn,
     "lenet": LeNet,
     "resnet9": ResNet9,
+    "resnet9_whitened": ResNet9Whitened,
     "resnet20": ResNet20,
     "resnet50": resnet(3, 4, 6, 3),
     "resnet101": resnet(3, 4, 23, 3),

@@ -166,6 +166,22 @@ def normal(seed: int, name: str, shape: Sequence[int], deviation: float) -> np.n
     return (z * np.float32(deviation)).reshape(shape)
 
 
+def weight(seed: int, name: str, shape: Sequence[int], init: str) -> np.ndarray:
+    """float32: the weight {out, in, ...} of a convolution or a dense layer, by the fans of its shape."""
+    taps = math.prod(shape[2:])
+    fan_in, fan_out = shape[1] * taps, shape[0] * taps
+    if init == "he_normal":
+        return normal(seed, name, shape, math.sqrt(2.0 / fan_in))
+    if init not in ("glorot_uniform", "dirac"):
+        raise ValueError(f"init={init!r}: expected 'glorot_uniform', 'he_normal' or 'dirac'")
+    drawn = uniform(seed, name, shape, math.sqrt(6.0 / (fan_in + fan_out)))
+    if init == "dirac" and len(shape) == 4:
+        for i in range(min(shape[0], shape[1])):
+            drawn[i] = 0
+            drawn[i, i, shape[2] // 2, shape[3] // 2] = 1
+    return drawn
+
+
 # Wichura's PPND16 (AS 241): numerators and denominators, of the powers 0 to 7.
 _CENTRE_TOP = (3.3871328727963666080e0, 1.3314166789178437745e+2, 1.9715909503065514427e+3,
                1.3731693765509461125e+4, 4.5921953931549871457e+4, 6.7265770927008700853e+4,

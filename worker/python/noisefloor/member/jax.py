@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Mapping, Sequence
 
 import jax
@@ -22,21 +21,14 @@ def initialise(run: Run, shapes: Mapping[str, Sequence[int]],
                init: str = "glorot_uniform") -> dict[str, Any]:
     """Parameters by name, drawn as our own trainer draws them: those of two dimensions or more
     ({out, in} or {out, in, height, width}) by their names; of one dimension ones where the name ends
-    with "weight", else zeros. Tells the run the initial parameters."""
+    with "weight", else zeros. init: as run.init.weight has it. Tells the run the initial
+    parameters."""
     made = {}
     for name, shape in shapes.items():
         if len(shape) < 2:
             made[name] = np.full(shape, 1.0 if name.endswith("weight") else 0.0, np.float32)
             continue
-        taps = math.prod(shape[2:])
-        fan_in, fan_out = shape[1] * taps, shape[0] * taps
-        if init == "he_normal":
-            made[name] = run.init.normal(name, shape, float(np.float32(math.sqrt(2.0 / fan_in))))
-        elif init == "glorot_uniform":
-            limit = float(np.float32(math.sqrt(6.0 / (fan_in + fan_out))))
-            made[name] = run.init.uniform(name, shape, limit)
-        else:
-            raise ValueError(f"init={init!r}: expected 'glorot_uniform' or 'he_normal'")
+        made[name] = run.init.weight(name, shape, init)
     run.initial(made)
     return {name: jnp.asarray(value) for name, value in made.items()}
 

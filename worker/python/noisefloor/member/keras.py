@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Callable, Sequence
 
 import keras
@@ -20,23 +19,15 @@ def seed(source: sources.Source, *key: Any) -> int:
 
 def initialise(run: Run, model: keras.Model, init: str = "glorot_uniform") -> None:
     """Draws every kernel of a Dense, Conv1D, Conv2D or Conv3D layer as our own trainer does, by the
-    layer's name and ".weight"; what else a layer has stays what it begins with. init:
-    "glorot_uniform" or "he_normal". Tells the run the initial parameters."""
+    layer's name and ".weight"; what else a layer has stays what it begins with. init: as
+    run.init.weight has it. Tells the run the initial parameters."""
     for layer in model.layers:
         kernel = getattr(layer, "kernel", None)
         if kernel is None or len(kernel.shape) < 2:
             continue
-        *taps, fan_in, fan_out = (int(size) for size in kernel.shape)
-        reach = math.prod(taps)
-        shape = (fan_out, fan_in, *taps)  # As ours; Keras has channels last.
-        name = f"{layer.name}.weight"
-        if init == "he_normal":
-            drawn = run.init.normal(name, shape, float(np.float32(math.sqrt(2 / (fan_in * reach)))))
-        elif init == "glorot_uniform":
-            limit = float(np.float32(math.sqrt(6 / ((fan_in + fan_out) * reach))))
-            drawn = run.init.uniform(name, shape, limit)
-        else:
-            raise ValueError(f"init={init!r}: expected 'glorot_uniform' or 'he_normal'")
+        *taps, channels_in, channels_out = (int(size) for size in kernel.shape)
+        shape = (channels_out, channels_in, *taps)  # As ours; Keras has channels last.
+        drawn = run.init.weight(f"{layer.name}.weight", shape, init)
         kernel.assign(drawn.transpose(*range(2, drawn.ndim), 1, 0))
     run.initial({v.path: v for v in model.trainable_variables})
 

@@ -66,6 +66,13 @@ class Source:
         self.asked += 1
         return draws.normal(self.seed, name, shape, deviation)
 
+    def weight(self, name: str, shape: Sequence[int], init: str) -> np.ndarray:
+        """float32: how our own trainer begins the weight {out, in, ...} of a convolution or a dense
+        layer. init: "glorot_uniform", "he_normal", or "dirac", of which the first filters of a
+        convolution of images pass its first channels on."""
+        self.asked += 1
+        return draws.weight(self.seed, name, shape, init)
+
     def words(self, stream: int | str, count: int, first: int = 0) -> np.ndarray:
         """uint32 {count}: raw words of a stream, from word `first` on."""
         self.asked += 1

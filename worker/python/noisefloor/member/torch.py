@@ -60,21 +60,12 @@ def _signed(seed: int) -> int:
 def initialise(run: Run, model: torch.nn.Module, init: str = "glorot_uniform") -> None:
     """Draws every parameter of two dimensions or more by its name, as our own trainer does, whatever
     the order in which they are made; others and buffers get what batch norm and biases begin with.
-    init: "glorot_uniform" or "he_normal". Tells the run the initial parameters."""
+    init: as run.init.weight has it. Tells the run the initial parameters."""
     for name, parameter in model.named_parameters():
         if parameter.dim() < 2:
             parameter.fill_(1.0 if name.endswith("weight") else 0.0)
             continue
-        taps = math.prod(parameter.shape[2:])
-        fan_in, fan_out = parameter.shape[1] * taps, parameter.shape[0] * taps
-        if init == "he_normal":
-            drawn = run.init.normal(name, parameter.shape, _float32(math.sqrt(2.0 / fan_in)))
-        elif init == "glorot_uniform":
-            limit = _float32(math.sqrt(6.0 / (fan_in + fan_out)))
-            drawn = run.init.uniform(name, parameter.shape, limit)
-        else:
-            raise ValueError(f"init={init!r}: expected 'glorot_uniform' or 'he_normal'")
-        parameter.copy_(torch.from_numpy(drawn))
+        parameter.copy_(torch.from_numpy(run.init.weight(name, parameter.shape, init)))
     for name, buffer in model.named_buffers():
         buffer.fill_(1 if name.endswith("running_var") else 0)
     run.initial(model)

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <vector>
 
+#include "worker/trainer/cuda/requests.h"
+#include "worker/trainer/torch/model/launch.h"
+
 namespace noisefloor::trainer {
 
 at::Tensor BatchNorm::operator()(const at::Tensor& x, const ForwardPass& pass) const {
@@ -32,11 +35,18 @@ at::Tensor Attention::operator()(const at::Tensor& tokens) const {
 
 at::Tensor Dropout::operator()(const at::Tensor& x, const ForwardPass& pass) const {
   if (!pass.training || probability == 0) return x;
-  const int64_t each = x.numel() / x.size(0);
-  const at::Tensor mask = at::empty(x.sizes(), at::kFloat);
-  pass.dropout.Fill(static_cast<uint64_t>(pass.step), name, probability,
-                    static_cast<uint64_t>(pass.first_example * each),
-                    {mask.mutable_data_ptr<float>(), static_cast<size_t>(x.numel())});
+  const auto step = static_cast<uint64_t>(pass.step);
+  const auto first = static_cast<uint64_t>(pass.first_example * (x.numel() / x.size(0)));
+  const auto count = static_cast<size_t>(x.numel());
+  const at::Device where = pass.launcher == nullptr ? at::Device(at::kCPU) : x.device();
+  const at::Tensor mask = at::empty(x.sizes(), at::TensorOptions(at::kFloat).device(where));
+  float* const values = mask.mutable_data_ptr<float>();
+  if (pass.launcher != nullptr) {
+    LaunchOrThrow(*pass.launcher,
+                  cuda::DropoutLaunch(pass.dropout, step, name, probability, first, values, count));
+  } else {
+    pass.dropout.Fill(step, name, probability, first, {values, count});
+  }
   // The mask of a low precision's values is of float: its factor would lose digits there.
   const bool low = x.scalar_type() == at::kBFloat16 || x.scalar_type() == at::kHalf;
   const at::Tensor product =

@@ -11,6 +11,10 @@
 
 #include "worker/trainer/noise/draws.h"
 
+namespace noisefloor::cuda {
+class KernelLauncher;
+}  // namespace noisefloor::cuda
+
 namespace noisefloor::trainer {
 
 // What a forward pass needs beside images and weights.
@@ -19,6 +23,8 @@ struct ForwardPass {
   int64_t step = 0;           // Optimiser steps done: part of a dropout draw's index.
   int64_t first_example = 0;  // Place in the whole batch of the first example given.
   DropoutDraws dropout{0};
+  // Borrowed: makes masks where the images are. Null: the host does, to the same bits.
+  cuda::KernelLauncher* launcher = nullptr;
   int64_t images_at_once = 128;  // See InParts; changes no bit.
 };
 
@@ -28,9 +34,11 @@ struct Conv {
   int64_t stride = 1;
   std::array<int64_t, 2> padding = {1, 1};  // Zeros above and below, left and right.
   int64_t groups = 1;
+  bool learned = true;  // false: the weight has no gradient.
 
   at::Tensor operator()(const at::Tensor& x) const {
-    return at::conv2d(x, weight, bias, stride, padding, /*dilation=*/1, groups);
+    return at::conv2d(x, learned ? weight : weight.detach(), bias, stride, padding, /*dilation=*/1,
+                      groups);
   }
 };
 

@@ -33,6 +33,7 @@ constexpr std::pair<std::string_view, AddNetwork> kNetworks[] = {
     {"lenet", AddLeNet},
     {"mlp", AddMlp},
     {"resnet9", AddResNet9},
+    {"resnet9_whitened", AddResNet9Whitened},
     {"resnet18", AddResNet18},
     {"resnet20", AddResNet20},
     {"resnet50", AddResNet<3, 4, 6, 3>},
@@ -73,6 +74,15 @@ std::vector<at::Tensor> Model::ParameterTensors() const {
   std::vector<at::Tensor> tensors;
   for (const NamedTensor& parameter : parameters()) tensors.push_back(parameter.value);
   return tensors;
+}
+
+std::vector<double> Model::Rates(double of_biases) const {
+  std::vector<double> rates;
+  for (const NamedTensor& parameter : parameters()) {
+    const bool bias = parameter.name.ends_with(".bias");
+    rates.push_back(parameter.begin == Begin::kWhitening ? 0.0 : bias ? of_biases : 1.0);
+  }
+  return rates;
 }
 
 int64_t Model::ParameterCount() const {

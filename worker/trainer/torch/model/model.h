@@ -49,6 +49,9 @@ class Model {
   // The statistics of the last training batch, one tensor for each buffer, in the same order.
   const std::vector<at::Tensor>& batch_statistics() const { return weights_.batch_statistics(); }
   std::vector<at::Tensor> ParameterTensors() const;
+  // What the learning rate of each parameter is multiplied by: of biases, those of norms too, as
+  // given; 0 of what is not learned; 1 of the others.
+  std::vector<double> Rates(double of_biases) const;
   int64_t ParameterCount() const;
 
  protected:

@@ -19,6 +19,7 @@ void AddLeNet(Sequence& net, int64_t classes);
 void AddMlp(Sequence& net, int64_t classes);
 
 void AddResNet9(Sequence& net, int64_t classes);
+void AddResNet9Whitened(Sequence& net, int64_t classes);
 void AddResNet18(Sequence& net, int64_t classes);
 void AddResNet20(Sequence& net, int64_t classes);
 void AddBottleneckResNet(Sequence& net, int64_t classes, const Depths& blocks);

@@ -40,6 +40,23 @@ void AddBottleneck(Sequence& net, const std::string& name, int64_t width, int64_
   net.Add(inner, around).Relu();
 }
 
+// All of a ResNet-9 that does not depend on which stem it has.
+void AddBehindStem(Sequence& net, int64_t classes) {
+  const int64_t width = net.settings().width;
+  const auto residual = [&](const std::string& name) {
+    const int64_t out = net.features().channels;
+    Sequence inner = net.Branch(name);
+    inner.ConvBn("1", {.out = out}).Relu().ConvBn("2", {.out = out}).Relu();
+    net.Add(inner, net.Branch());
+  };
+  net.ConvBn("layer1", {.out = 2 * width}).MaxPoolRelu();
+  residual("residual1");
+  net.ConvBn("layer2", {.out = 4 * width}).MaxPoolRelu();
+  net.ConvBn("layer3", {.out = 8 * width}).MaxPoolRelu();
+  residual("residual3");
+  net.WholeBatch().Largest().Dense("dense", classes).Times(0.125);
+}
+
 }  // namespace
 
 // For 32x32 images: 3x3 stem with 64 channels and no pool, two basic blocks in each of four stages
@@ -94,20 +111,15 @@ void AddBottleneckResNet(Sequence& net, int64_t classes, const Depths& blocks) {
 // two residual blocks, the largest of what is left, an eighth of a dense layer. model.width is the
 // stem's channels: 64 as published, 6,573,130 parameters (his dense layer has no bias: 10 fewer).
 void AddResNet9(Sequence& net, int64_t classes) {
-  const int64_t width = net.settings().width;
-  const auto residual = [&](const std::string& name) {
-    const int64_t out = net.features().channels;
-    Sequence inner = net.Branch(name);
-    inner.ConvBn("1", {.out = out}).Relu().ConvBn("2", {.out = out}).Relu();
-    net.Add(inner, net.Branch());
-  };
-  net.ConvBn("stem", {.out = width}).Relu();
-  net.ConvBn("layer1", {.out = 2 * width}).MaxPoolRelu();
-  residual("residual1");
-  net.ConvBn("layer2", {.out = 4 * width}).MaxPoolRelu();
-  net.ConvBn("layer3", {.out = 8 * width}).MaxPoolRelu();
-  residual("residual3");
-  net.WholeBatch().Largest().Dense("dense", classes).Times(0.125);
+  net.ConvBn("stem", {.out = net.settings().width}).Relu();
+  AddBehindStem(net, classes);
+}
+
+// The same behind a stem that whitens patches, of which only the shifts are learned, as Page (2019)
+// and Jordan (2024) have it. model.width is half of the next layer's channels.
+void AddResNet9Whitened(Sequence& net, int64_t classes) {
+  net.Whiten("stem").Relu();
+  AddBehindStem(net, classes);
 }
 
 }  // namespace noisefloor::trainer

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "worker/trainer/data/whitening.h"
 #include "worker/trainer/torch/model/pool_relu.h"
 
 namespace noisefloor::trainer {
@@ -61,15 +62,26 @@ Sequence& Sequence::Depthwise(const std::string& name, const ConvOptions& option
   return AddConv(name, each, features_.channels);
 }
 
-Sequence& Sequence::AddConv(const std::string& name, const ConvOptions& options, int64_t groups) {
+Sequence& Sequence::Whiten(const std::string& name) {
+  NF_CHECK(parts_.empty());  // Its filters are of images.
+  const int64_t out = 2 * features_.channels * kPatchSide * kPatchSide;
+  return AddConv(name, {.out = out, .kernel = kPatchSide, .pads = false}, 1, Begin::kWhitening,
+                 Begin::kCentring);
+}
+
+Sequence& Sequence::AddConv(const std::string& name, const ConvOptions& options, int64_t groups,
+                            Begin weight, Begin bias) {
   trainer::Conv conv;
   conv.weight = weights_->NewParameter(
       NameOf(name) + ".weight",
-      {options.out, features_.channels / groups, options.kernel, WidthOf(options)});
-  if (options.bias) conv.bias = weights_->NewParameter(NameOf(name) + ".bias", {options.out});
+      {options.out, features_.channels / groups, options.kernel, WidthOf(options)}, weight);
+  if (options.bias) {
+    conv.bias = weights_->NewParameter(NameOf(name) + ".bias", {options.out}, bias);
+  }
   conv.stride = options.stride;
   conv.padding = PaddingOf(options);
   conv.groups = groups;
+  conv.learned = weight != Begin::kWhitening;
   const Features after = After(options.out, options);
   fits_ = fits_ && after.height > 0;
   return Then([conv](const at::Tensor& x, const ForwardPass&) { return conv(x); }, after);

@@ -56,6 +56,9 @@ class Sequence {
 
   // Layers with weights.
   Sequence& Conv(const std::string& name, const ConvOptions& options);
+  // Patches of the images as worker/trainer/data/whitening.h whitens them, which is not learned but
+  // for the shifts. A pixel less each way. Before any other layer.
+  Sequence& Whiten(const std::string& name);
   // A kernel for each channel.
   Sequence& Depthwise(const std::string& name, const ConvOptions& options);
   Sequence& BatchNorm(const std::string& name, Begin begin = Begin::kBySetting);
@@ -107,7 +110,8 @@ class Sequence {
 
  private:
   Sequence& Then(Part part, const Features& features, bool own = true);
-  Sequence& AddConv(const std::string& name, const ConvOptions& options, int64_t groups);
+  Sequence& AddConv(const std::string& name, const ConvOptions& options, int64_t groups,
+                    Begin weight = Begin::kBySetting, Begin bias = Begin::kBySetting);
   void AddBatchNorm(const std::string& name, const at::Tensor& weight);
   Features After(int64_t channels, const ConvOptions& window) const;
   void Join(const Sequence& other) { fits_ = fits_ && other.fits_; }

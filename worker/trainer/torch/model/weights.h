@@ -16,6 +16,8 @@ enum class Begin : uint8_t {
   kZero,          // 0
   kOneHundredth,  // Normal with deviation 0.01
   kOneFiftieth,   // Normal with deviation 0.02
+  kWhitening,     // Filters of worker/trainer/data/whitening.h, and stays so.
+  kCentring,      // Shifts of whitening.h.
 };
 
 struct NamedTensor {

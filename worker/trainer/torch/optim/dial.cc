@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 
 #include "worker/trainer/cuda/requests.h"
+#include "worker/trainer/torch/model/launch.h"
 
 namespace noisefloor::trainer {
 
@@ -77,10 +78,9 @@ void Dial::Apply(int64_t step, const std::vector<at::Tensor>& gradients) const {
 
 void Dial::ApplyTo(const at::Tensor& gradient, uint64_t step, const std::string& name) const {
   if (launcher_ != nullptr && gradient.scalar_type() == at::kFloat) {
-    const absl::Status status = launcher_->Launch(cuda::DialLaunch(
-        draws_.seed(), step, static_cast<float>(size_), name, gradient.mutable_data_ptr<float>(),
-        static_cast<uint64_t>(gradient.numel())));
-    TORCH_CHECK(status.ok(), "CUDA error: ", std::string(status.message()));
+    LaunchOrThrow(*launcher_, cuda::DialLaunch(draws_.seed(), step, static_cast<float>(size_), name,
+                                               gradient.mutable_data_ptr<float>(),
+                                               static_cast<uint64_t>(gradient.numel())));
     return;
   }
   const at::Tensor host = gradient.to(at::kCPU);

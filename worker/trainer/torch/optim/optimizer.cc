@@ -1,7 +1,7 @@
 #include "worker/trainer/torch/optim/optimizer.h"
 
 #include <cmath>
-#include <numeric>
+#include <map>
 #include <utility>
 
 #include "common/base/check.h"
@@ -47,7 +47,8 @@ double Power(double base, int64_t exponent) {
 
 }  // namespace
 
-Optimizer::Optimizer(const OptimizerSettings& settings, Tensors parameters)
+Optimizer::Optimizer(const OptimizerSettings& settings, Tensors parameters,
+                     const std::vector<double>& rates)
     : settings_(settings), parameters_(std::move(parameters)) {
   const bool adam = settings_.name != "sgd";
   if (adam || settings_.momentum != 0) first_moments_ = ZerosLike(parameters_);
@@ -56,18 +57,19 @@ Optimizer::Optimizer(const OptimizerSettings& settings, Tensors parameters)
     step_counts_.push_back(
         at::zeros({}, at::TensorOptions(at::kFloat).device(parameters_[i].device())));
   }
-  std::vector<size_t> decayed, others;
+  NF_CHECK(rates.empty() || rates.size() == parameters_.size());
+  std::map<std::pair<double, double>, std::vector<size_t>> members;  // By decay and rate.
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const bool decays = settings_.decayed == "all" || parameters_[i].dim() > 1;
-    (decays ? decayed : others).push_back(i);
+    const double rate = rates.empty() ? 1.0 : rates[i];
+    members[{decays ? settings_.weight_decay : 0.0, rate}].push_back(i);
   }
-  Add(settings_.weight_decay, std::move(decayed));
-  Add(0.0, std::move(others));
+  for (auto& [group, places] : members) Add(group.first, group.second, std::move(places));
 }
 
-void Optimizer::Add(double weight_decay, std::vector<size_t> members) {
-  if (members.empty()) return;
+void Optimizer::Add(double weight_decay, double rate, std::vector<size_t> members) {
   groups_.push_back({.weight_decay = weight_decay,
+                     .rate = rate,
                      .parameters = Pick(parameters_, members),
                      .first = Pick(first_moments_, members),
                      .second = Pick(second_moments_, members),
@@ -86,10 +88,11 @@ void Optimizer::Step(const Tensors& gradients, double learning_rate) {
   const bool keras = settings_.formula == "keras";
   for (const Group& group : groups_) {
     const Tensors own = Pick(gradients, group.members);
+    const double rate = learning_rate * group.rate;
     if (sgd) {
-      keras ? StepSgdOfKeras(group, own, learning_rate) : StepSgd(group, own, learning_rate);
+      keras ? StepSgdOfKeras(group, own, rate) : StepSgd(group, own, rate);
     } else {
-      keras ? StepAdamOfKeras(group, own, learning_rate) : StepAdam(group, own, learning_rate);
+      keras ? StepAdamOfKeras(group, own, rate) : StepAdam(group, own, rate);
     }
   }
   ++steps_done_;

@@ -26,7 +26,9 @@ namespace noisefloor::trainer {
 // Owns the state (momentum or moments). Not thread-safe.
 class Optimizer {
  public:
-  Optimizer(const OptimizerSettings& settings, std::vector<at::Tensor> parameters);
+  // `rates`: what the learning rate of each parameter is multiplied by; empty: 1 of all.
+  Optimizer(const OptimizerSettings& settings, std::vector<at::Tensor> parameters,
+            const std::vector<double>& rates = {});
 
   // Moves the parameters by one step. Gradients are in the parameters' order, type and memory
   // layout.
@@ -38,13 +40,14 @@ class Optimizer {
 
  private:
   using Tensors = std::vector<at::Tensor>;
-  // Parameters with one weight decay. Handles: the state is the members' below.
+  // Parameters with one weight decay and rate. Handles: the state is the members' below.
   struct Group {
     double weight_decay = 0;
+    double rate = 1;  // Times the learning rate.
     std::vector<size_t> members;
     Tensors parameters, first, second, counts;
   };
-  void Add(double weight_decay, std::vector<size_t> members);
+  void Add(double weight_decay, double rate, std::vector<size_t> members);
 
   void StepSgd(const Group& group, const Tensors& gradients, double learning_rate);
   void StepAdam(const Group& group, const Tensors& gradients, double learning_rate);

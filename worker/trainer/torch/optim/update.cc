@@ -88,8 +88,8 @@ absl::Status WeightAverage::Import(const OptimizerState& state) {
 }
 
 Update::Update(const TrainSettings& settings, const std::vector<at::Tensor>& parameters,
-               std::vector<at::Tensor> averages)
-    : clip_norm_(settings.clip_norm), optimizer_(settings.optimizer, parameters) {
+               std::vector<at::Tensor> averages, const std::vector<double>& rates)
+    : clip_norm_(settings.clip_norm), optimizer_(settings.optimizer, parameters, rates) {
   if (settings.precision == "fp16") loss_scale_.emplace(settings.loss_scale);
   if (settings.average_decay > 0) {
     average_.emplace(settings.average_decay, parameters, std::move(averages));

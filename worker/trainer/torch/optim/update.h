@@ -65,9 +65,9 @@ class WeightAverage {
 class Update {
  public:
   // `averages`: where the moving average goes, in the parameters' order; empty when the settings
-  // ask for none.
+  // ask for none. `rates`: as the optimiser's.
   Update(const TrainSettings& settings, const std::vector<at::Tensor>& parameters,
-         std::vector<at::Tensor> averages);
+         std::vector<at::Tensor> averages, const std::vector<double>& rates = {});
 
   // What the loss of the next step is multiplied by; 1 but with fp16.
   double loss_scale() const { return loss_scale_ ? loss_scale_->scale() : 1.0; }

@@ -25,14 +25,16 @@ bool IsBinary(const Specification& specification) {
   return specification.train.loss == "binary_cross_entropy";
 }
 
-ShardOptions OptionsOf(const Specification& spec, const Streams& streams, int64_t threads) {
+ShardOptions OptionsOf(const Specification& spec, const Streams& streams, int64_t threads,
+                       std::vector<cuda::KernelLauncher*> launchers) {
   return {.threads = threads,
           .in_arrival_order = spec.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
           .layers = LayerTypeOf(spec.train.precision),
           .label_smoothing = spec.train.label_smoothing,
           .binary = IsBinary(spec),
           .batch_norm_momentum = spec.model.batch_norm_momentum,
-          .dropout = streams.dropout};
+          .dropout = streams.dropout,
+          .launchers = std::move(launchers)};
 }
 
 // {n} int64; with binary cross-entropy {n, attributes} float.
@@ -91,7 +93,8 @@ Examples DrawBatch(const Specification& specification, at::Device device) {
 }
 
 Arm::Arm(std::string_view name, const Specification& specification, const Streams& streams,
-         const SwitchPlan& switches, const std::vector<Examples>& batch)
+         const SwitchPlan& switches, const std::vector<Examples>& batch,
+         std::vector<cuda::KernelLauncher*> launchers)
     : name_(name),
       switches_(switches),
       batch_(batch),
@@ -101,12 +104,13 @@ Arm::Arm(std::string_view name, const Specification& specification, const Stream
   for (const Examples& there : batch_) devices.push_back(there.images.device());
   model_ = MakeModel(specification.model, shape, devices.front());
   model_->ToType(WeightTypeOf(specification.train.precision));
-  InitWeights(*model_, specification.model.init, streams.init);
+  InitWeights(*model_, specification.model.init, streams.init, /*train=*/nullptr);
   shards_ = std::make_unique<GradientShards>(
-      OptionsOf(specification, streams, switches.threads),
+      OptionsOf(specification, streams, switches.threads, std::move(launchers)),
       Replicas(specification.model, shape, *model_, specification.train.shards, devices));
   update_ = std::make_unique<Update>(specification.train, model_->ParameterTensors(),
-                                     AveragesOf(specification, *model_));
+                                     AveragesOf(specification, *model_),
+                                     model_->Rates(specification.train.optimizer.bias_rate));
 }
 
 void Arm::Step() {

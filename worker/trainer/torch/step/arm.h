@@ -34,9 +34,10 @@ Examples DrawBatch(const Specification& specification, at::Device device);
 // Not thread-safe. Holds weights, gradients and moments of its own.
 class Arm {
  public:
-  // `batch` of DrawBatch, on each of the devices; kept.
+  // `batch` of DrawBatch, on each of the devices; kept. `launchers`: as ShardOptions'.
   Arm(std::string_view name, const Specification& specification, const Streams& streams,
-      const SwitchPlan& switches, const std::vector<Examples>& batch);
+      const SwitchPlan& switches, const std::vector<Examples>& batch,
+      std::vector<cuda::KernelLauncher*> launchers = {});
 
   const std::string& name() const { return name_; }
   // Sets this arm's switches, process-wide, and says how they read.

@@ -4,9 +4,11 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "worker/trainer/cuda/cubins.h"
 #include "worker/trainer/cuda/driver_launcher.h"
+#include "worker/trainer/torch/model/launch.h"
 
 namespace noisefloor::trainer {
 
@@ -31,9 +33,24 @@ absl::StatusOr<GpuKernels> OpenGpuKernels(at::Device device) {
   if (kernels.driver == nullptr) return kernels;
   const auto [major, minor] = kernels.driver->compute_capability();
   if (cuda::ArchitectureFor(major, minor) == 0) return kernels;
-  NF_ASSIGN_OR_RETURN(kernels.launcher,
+  NF_ASSIGN_OR_RETURN(auto launcher,
                       cuda::DriverLauncher::Make(*kernels.driver, cuda::AllCubins()));
+  kernels.launcher = std::make_unique<cuda::CountedLauncher>(std::move(launcher));
   return kernels;
+}
+
+absl::StatusOr<std::vector<GpuKernels>> OpenGpuKernels(const std::vector<at::Device>& devices) {
+  std::vector<GpuKernels> all;
+  for (const at::Device device : devices) {
+    NF_ASSIGN_OR_RETURN(all.emplace_back(), OpenGpuKernels(device));
+  }
+  return all;
+}
+
+std::vector<cuda::KernelLauncher*> LaunchersOf(const std::vector<GpuKernels>& kernels) {
+  std::vector<cuda::KernelLauncher*> launchers;
+  for (const GpuKernels& own : kernels) launchers.push_back(own.launcher.get());
+  return launchers;
 }
 
 bool DeviceImages::Fits(const Split& split) {
@@ -65,15 +82,14 @@ Examples DeviceImages::Load(const Batch& batch, int64_t first, int64_t count) co
   const cuda::ResidentSplit split{shape_, static_cast<uint64_t>(labels_.numel()),
                                   images_.const_data_ptr<uint8_t>(),
                                   labels_.const_data_ptr<int64_t>()};
-  const absl::Status status = launcher_->Launch(cuda::AugmentLaunch(
-      split, rule_, draws_,
-      {.epoch = batch.epoch,
-       .first_position = batch.first_position + static_cast<uint64_t>(first),
-       .count = static_cast<uint32_t>(count),
-       .examples = reinterpret_cast<const uint32_t*>(ranks.const_data_ptr<int32_t>()),
-       .out = images.mutable_data_ptr<float>(),
-       .labels = labels.mutable_data_ptr<int64_t>()}));
-  TORCH_CHECK(status.ok(), "CUDA error: ", std::string(status.message()));
+  const cuda::ImageBatch made{
+      .epoch = batch.epoch,
+      .first_position = batch.first_position + static_cast<uint64_t>(first),
+      .count = static_cast<uint32_t>(count),
+      .examples = reinterpret_cast<const uint32_t*>(ranks.const_data_ptr<int32_t>()),
+      .out = images.mutable_data_ptr<float>(),
+      .labels = labels.mutable_data_ptr<int64_t>()};
+  LaunchOrThrow(*launcher_, cuda::AugmentLaunch(split, rule_, draws_, made));
   // As NewImages of evaluate.cc, also when there is one channel.
   return {channels_last ? images.permute({0, 3, 1, 2}) : images, labels};
 }

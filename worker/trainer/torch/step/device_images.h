@@ -5,7 +5,9 @@
 #include <ATen/ATen.h>
 
 #include <memory>
+#include <vector>
 
+#include "worker/trainer/cuda/counted_launcher.h"
 #include "worker/trainer/cuda/driver.h"
 #include "worker/trainer/cuda/launcher.h"
 #include "worker/trainer/cuda/requests.h"
@@ -17,11 +19,16 @@ namespace noisefloor::trainer {
 // What runs our kernels on a GPU: both null where there is no driver, or no kernel for the GPU.
 struct GpuKernels {
   std::unique_ptr<cuda::Driver> driver;
-  std::unique_ptr<cuda::KernelLauncher> launcher;  // Borrows the driver.
+  std::unique_ptr<cuda::CountedLauncher> launcher;  // Borrows the driver.
 };
 // Nothing for a device that is no GPU, or where NOISEFLOOR_KERNELS is "off" (LibTorch's kernels
 // alone, for comparisons: the bits are the same). Unavailable when the driver is there and fails.
 absl::StatusOr<GpuKernels> OpenGpuKernels(at::Device device);
+// On each of the devices.
+absl::StatusOr<std::vector<GpuKernels>> OpenGpuKernels(const std::vector<at::Device>& devices);
+
+// As ShardOptions has them: borrowed, null where the host does the work.
+std::vector<cuda::KernelLauncher*> LaunchersOf(const std::vector<GpuKernels>& kernels);
 
 // Load on any thread. Works on the device's default stream, as LibTorch does unless it is told
 // otherwise.

@@ -12,6 +12,7 @@
 #include "worker/trainer/torch/facts/own_gpu.h"
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/step/arm.h"
+#include "worker/trainer/torch/step/device_images.h"
 #include "worker/trainer/torch/step/memory.h"
 #include "worker/trainer/torch/step/stop.h"
 #include "worker/trainer/torch/step/stopwatch.h"
@@ -32,8 +33,9 @@ Json ToJson(const std::vector<KernelTime>& times) {
 // The arms of a member, and what is to be said of them.
 class Measurement {
  public:
-  Measurement(const MeasureInput& input, Reporter& reporter)
+  Measurement(const MeasureInput& input, std::vector<GpuKernels> kernels, Reporter& reporter)
       : input_(input),
+        kernels_(std::move(kernels)),
         reporter_(reporter),
         watch_(input.devices.front(), input.clock),
         gpu_(input.devices.front().is_cuda() ? GpuUuid() : ""),
@@ -46,8 +48,10 @@ class Measurement {
     const Specification held = HeldStill(input.specification);
     SwitchPlan still = PlanSwitches(held, input.switches.threads);
     still.aten_capability = input.switches.aten_capability;
-    arms_.emplace_back(kDeterministicArm, held, input.streams, still, batch);
-    arms_.emplace_back(kPlanArm, input.specification, input.streams, input.switches, batch);
+    const std::vector<cuda::KernelLauncher*> launchers = LaunchersOf(kernels_);
+    arms_.emplace_back(kDeterministicArm, held, input.streams, still, batch, launchers);
+    arms_.emplace_back(kPlanArm, input.specification, input.streams, input.switches, batch,
+                       launchers);
     report_.hashes["init"] = HostTensors::Parameters(arms_.front().model()).Hash();
   }
 
@@ -154,6 +158,7 @@ class Measurement {
   }
 
   const MeasureInput& input_;
+  const std::vector<GpuKernels> kernels_;  // The arms borrow them.
   Reporter& reporter_;
   const Stopwatch watch_;
   const OwnGpu gpu_;
@@ -172,7 +177,8 @@ std::array<size_t, kMeasuredArms> RoundOrder(uint64_t seed, int64_t round) {
 
 absl::StatusOr<MeasureReport> Measure(const MeasureInput& input, Reporter& reporter) {
   ReleaseKeptMemory();
-  return Measurement(input, reporter).Run();
+  NF_ASSIGN_OR_RETURN(std::vector<GpuKernels> kernels, OpenGpuKernels(input.devices));
+  return Measurement(input, std::move(kernels), reporter).Run();
 }
 
 }  // namespace noisefloor::trainer

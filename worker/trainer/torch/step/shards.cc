@@ -48,11 +48,15 @@ const std::vector<at::Tensor>& GradientShards::Compute(int64_t batch_size, int64
 }
 
 at::Tensor GradientShards::Logits(const Model& replica, const at::Tensor& images, int64_t step,
-                                  int64_t first) const {
+                                  int64_t first, size_t device) const {
   const LowPrecision scope(images.device().type(), options_.layers);
   return replica.Forward(
       images.to(replica.type()),
-      {.training = true, .step = step, .first_example = first, .dropout = options_.dropout});
+      {.training = true,
+       .step = step,
+       .first_example = first,
+       .dropout = options_.dropout,
+       .launcher = options_.launchers.empty() ? nullptr : options_.launchers[device]});
 }
 
 void GradientShards::ComputeShard(int64_t rank, const Pass& pass, const LoadExamples& load) {
@@ -63,7 +67,8 @@ void GradientShards::ComputeShard(int64_t rank, const Pass& pass, const LoadExam
   const size_t device = replicas_.PlaceOf(rank);
   const c10::DeviceGuard current(replicas_.devices()[device]);
   const Examples examples = load(first, count, device);
-  const at::Tensor logits = Logits(replica, examples.images, pass.step, first).to(replica.type());
+  const at::Tensor logits =
+      Logits(replica, examples.images, pass.step, first, device).to(replica.type());
   const at::Tensor loss = LossOf(logits, examples.labels).div(static_cast<double>(pass.batch_size));
   (pass.loss_scale == 1 ? loss : loss * pass.loss_scale).backward();
   if (options_.in_arrival_order) WaitForShare(rank);  // Copies wait for the first device, too.
@@ -91,7 +96,8 @@ at::Tensor GradientShards::LossOf(const at::Tensor& logits, const at::Tensor& la
 std::vector<at::Tensor> GradientShards::TakeGradients(const Model& replica) const {
   std::vector<at::Tensor> gradients;
   for (const NamedTensor& parameter : replica.parameters()) {
-    const at::Tensor own = std::exchange(parameter.value.mutable_grad(), at::Tensor());
+    at::Tensor own = std::exchange(parameter.value.mutable_grad(), at::Tensor());
+    if (!own.defined()) own = at::zeros_like(parameter.value.detach());  // It is not learned.
     gradients.push_back(own.to(replicas_.devices().front()));
   }
   return gradients;

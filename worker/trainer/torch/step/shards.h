@@ -35,6 +35,8 @@ struct ShardOptions {
   bool binary = false;  // Sigmoid and binary cross-entropy, mean over the attributes.
   double batch_norm_momentum = 0.01;
   DropoutDraws dropout{0};
+  // Borrowed: what makes masks on each of the devices, null where the host does. Empty: on none.
+  std::vector<cuda::KernelLauncher*> launchers = {};
 };
 
 // One caller at a time. Batch norm normalises per shard; running statistics move by the mean over
@@ -75,8 +77,8 @@ class GradientShards {
   void ComputeShard(int64_t rank, const Pass& pass, const LoadExamples& load)
       ABSL_LOCKS_EXCLUDED(mutex_);
   at::Tensor LossOf(const at::Tensor& logits, const at::Tensor& labels) const;
-  at::Tensor Logits(const Model& replica, const at::Tensor& images, int64_t step,
-                    int64_t first) const;
+  at::Tensor Logits(const Model& replica, const at::Tensor& images, int64_t step, int64_t first,
+                    size_t device) const;
   // Taken from the replica to the first device.
   std::vector<at::Tensor> TakeGradients(const Model& replica) const;
   // Until the shard's device has computed its share, where there are several devices: who is done

@@ -31,15 +31,6 @@ Replicas MakeReplicas(const TrainInput& input, const Model& model) {
           input.specification.train.shards, input.devices};
 }
 
-// What runs our kernels on each of the devices.
-absl::StatusOr<std::vector<GpuKernels>> OpenKernels(const std::vector<at::Device>& devices) {
-  std::vector<GpuKernels> all;
-  for (const at::Device device : devices) {
-    NF_ASSIGN_OR_RETURN(all.emplace_back(), OpenGpuKernels(device));
-  }
-  return all;
-}
-
 absl::StatusOr<TrainingBatches> MakeBatches(const TrainInput& input,
                                             const std::vector<GpuKernels>& kernels) {
   std::vector<BatchPlace> places;
@@ -50,7 +41,7 @@ absl::StatusOr<TrainingBatches> MakeBatches(const TrainInput& input,
                                std::move(places));
 }
 
-ShardOptions OptionsOf(const TrainInput& input) {
+ShardOptions OptionsOf(const TrainInput& input, const std::vector<GpuKernels>& kernels) {
   const Specification& spec = input.specification;
   return {.threads = input.switches.threads,
           .in_arrival_order = spec.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
@@ -58,7 +49,17 @@ ShardOptions OptionsOf(const TrainInput& input) {
           .label_smoothing = spec.train.label_smoothing,
           .binary = !input.dataset.attributes.empty(),
           .batch_norm_momentum = spec.model.batch_norm_momentum,
-          .dropout = input.streams.dropout};
+          .dropout = input.streams.dropout,
+          .launchers = LaunchersOf(kernels)};
+}
+
+std::map<std::string, uint64_t> LaunchesOf(const std::vector<GpuKernels>& kernels) {
+  std::map<std::string, uint64_t> all;
+  for (const GpuKernels& own : kernels) {
+    if (own.launcher == nullptr) continue;
+    for (const auto& [kernel, count] : own.launcher->launches()) all[kernel] += count;
+  }
+  return all;
 }
 
 // The moving average of the weights as a model of its own, where one is asked for: what is then
@@ -222,6 +223,7 @@ Json MeasuredJson(const TrainReport& report) {
                                    {"units", report.load->done.units},
                                    {"cpu_seconds", report.load->done.cpu_seconds}};
   }
+  if (!report.own_kernels.empty()) measured["own_kernels"] = report.own_kernels;
   if (report.arrival_orders.empty()) return measured;
   measured["arrival_orders_seen"] = report.arrival_orders.size();
   measured["most_frequent_arrival_order"] = most;
@@ -235,18 +237,19 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   ReleaseKeptMemory();  // What reading the data set used.
   const auto model = MakeModel(spec.model, ShapeOf(input.dataset), input.device());
   model->ToType(WeightTypeOf(spec.train.precision));
-  InitWeights(*model, spec.model.init, input.streams.init);
+  InitWeights(*model, spec.model.init, input.streams.init, &input.dataset.train);
   NF_ASSIGN_OR_RETURN(const Poke poke, ResolvePoke(spec, *model));
-  NF_ASSIGN_OR_RETURN(const std::vector<GpuKernels> kernels, OpenKernels(input.devices));
+  NF_ASSIGN_OR_RETURN(const std::vector<GpuKernels> kernels, OpenGpuKernels(input.devices));
   NF_ASSIGN_OR_RETURN(const Dial dial,
                       Dial::Make(spec, input.streams.dial, *model, kernels.front().launcher.get()));
   NF_ASSIGN_OR_RETURN(TrainingBatches batches, MakeBatches(input, kernels));
   NF_RETURN_IF_ERROR(NoteStart(*model, batches, results));
 
   const StepCounts counts{batches.per_epoch(), batches.per_epoch() * spec.train.epochs};
-  GradientShards shards(OptionsOf(input), MakeReplicas(input, *model));
+  GradientShards shards(OptionsOf(input, kernels), MakeReplicas(input, *model));
   const Average average(input, *model);
-  Update update(spec.train, model->ParameterTensors(), average.weights());
+  Update update(spec.train, model->ParameterTensors(), average.weights(),
+                model->Rates(spec.train.optimizer.bias_rate));
   const Schedule schedule(spec.train, counts);
   Journal journal(counts, reporter);
   TrainReport report;
@@ -284,6 +287,7 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   report.skipped_steps = update.skipped();
   report.dialed_elements = dial.elements();
   report.load = ReportOf(load, input);
+  report.own_kernels = LaunchesOf(kernels);
   return report;
 }
 

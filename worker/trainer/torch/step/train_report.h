@@ -35,7 +35,9 @@ struct TrainReport {
   std::vector<int64_t> resumed_at;                // Steps done, of every attempt that went on.
   int64_t dialed_elements = 0;                    // Of the gradients of each step.
   std::optional<LoadReport> load;                 // Of this attempt alone.
-  bool is_kept = false;                           // Interrupted, its steps are in a checkpoint.
+  // How often each of our kernels was launched, on all devices, by this attempt alone.
+  std::map<std::string, uint64_t> own_kernels;
+  bool is_kept = false;  // Interrupted, its steps are in a checkpoint.
 };
 
 // What was measured and seen, for the environment of an outcome.

@@ -1,0 +1,18 @@
+// Our kernels where LibTorch reports failures.
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <string>
+
+#include "worker/trainer/cuda/launcher.h"
+
+namespace noisefloor::trainer {
+
+// Throws c10::Error, in the words by which the program knows a lost device, when a launch fails.
+inline void LaunchOrThrow(cuda::KernelLauncher& launcher, const cuda::KernelLaunch& launch) {
+  const absl::Status status = launcher.Launch(launch);
+  TORCH_CHECK(status.ok(), "CUDA error: ", std::string(status.message()));
+}
+
+}  // namespace noisefloor::trainer
