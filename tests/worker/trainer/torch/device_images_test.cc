@@ -5,24 +5,13 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "common/base/philox.h"
 #include "tests/worker/trainer/cuda/rehearsal.h"
 #include "tests/worker/trainer/torch/failing_launcher.h"
+#include "tests/worker/trainer/torch/formula.h"
 #include "worker/trainer/torch/step/batches.h"
 
 namespace noisefloor::trainer {
 namespace {
-
-Dataset DrawnDataset(ImageShape shape, uint32_t examples) {
-  const PhiloxStream stream(1, 2);
-  std::vector<uint8_t> images(static_cast<size_t>(shape.pixels()) * examples);
-  std::vector<int64_t> labels(examples);
-  for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<uint8_t>(stream.Word(i));
-  for (uint32_t i = 0; i < examples; ++i) labels[i] = i * 3 % 10;
-  Dataset dataset{.name = "drawn", .classes = 10, .shape = shape};
-  dataset.train = {shape, std::move(images), std::move(labels)};
-  return dataset;
-}
 
 Specification SpecificationOf(const char* model) {
   Specification specification;

@@ -56,4 +56,15 @@ at::Tensor FormulaLabels(int64_t count) {
   return at::arange(count, at::kLong).mul(3).remainder(10);
 }
 
+Dataset DrawnDataset(const ImageShape& shape, uint32_t examples) {
+  const PhiloxStream stream(1, 2);
+  std::vector<uint8_t> images(static_cast<size_t>(shape.pixels()) * examples);
+  std::vector<int64_t> labels(examples);
+  for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<uint8_t>(stream.Word(i));
+  for (uint32_t i = 0; i < examples; ++i) labels[i] = i * 3 % 10;
+  Dataset dataset{.name = "drawn", .classes = 10, .shape = shape};
+  dataset.train = {shape, std::move(images), std::move(labels)};
+  return dataset;
+}
+
 }  // namespace noisefloor::trainer

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "worker/trainer/data/dataset.h"
 #include "worker/trainer/torch/model/model.h"
 
 namespace noisefloor::trainer {
@@ -19,5 +20,8 @@ void SetByFormula(const Model& model);
 // Images {count, channels, side, side} in [0, 1), channels_last; labels 3 i modulo 10.
 at::Tensor FormulaImages(int64_t count, int64_t channels, int64_t side);
 at::Tensor FormulaLabels(int64_t count);
+
+// Training images of uniform bytes, with the same labels; no test images.
+Dataset DrawnDataset(const ImageShape& shape, uint32_t examples);
 
 }  // namespace noisefloor::trainer

@@ -12,7 +12,6 @@
 #include <set>
 #include <utility>
 
-#include "common/base/philox.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/networks.h"
 #include "tests/worker/trainer/torch/capability.h"
@@ -307,17 +306,10 @@ TEST(InitTest, DiracsFirstFiltersPassTheirChannelsOn) {
   EXPECT_EQ(convolutions, 20);
 }
 
-Split SomeImages(const ImageShape& shape) {
-  const PhiloxStream stream(1, 2);
-  std::vector<uint8_t> images(static_cast<size_t>(20 * shape.pixels()));
-  for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<uint8_t>(stream.Word(i) % 200);
-  return {shape, std::move(images), std::vector<int64_t>(20)};
-}
-
 TEST(InitTest, AWhitenedStemIsMadeOfTheTrainingImagesAndNotLearned) {
   for (const ModelShape& shape : {kCifar10, kMnist}) {
     const auto model = Make("resnet9_whitened", shape), drawn = Make("resnet9_whitened", shape);
-    const Split images = SomeImages({shape.channels, shape.height, shape.width});
+    const Split images = DrawnDataset({shape.channels, shape.height, shape.width}, 20).train;
     InitWeights(*model, "he_normal", InitDraws(7), &images);
     InitWeights(*drawn, "he_normal", InitDraws(7), nullptr);
     const Whitening whitening = WhitenPatches(images);

@@ -21,22 +21,6 @@ ModelShape ShapeOf(const MeasureSettings& measure) {
   return {kImageChannels, measure.image_size, measure.image_size, measure.classes};
 }
 
-bool IsBinary(const Specification& specification) {
-  return specification.train.loss == "binary_cross_entropy";
-}
-
-ShardOptions OptionsOf(const Specification& spec, const Streams& streams, int64_t threads,
-                       std::vector<cuda::KernelLauncher*> launchers) {
-  return {.threads = threads,
-          .in_arrival_order = spec.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
-          .layers = LayerTypeOf(spec.train.precision),
-          .label_smoothing = spec.train.label_smoothing,
-          .binary = IsBinary(spec),
-          .batch_norm_momentum = spec.model.batch_norm_momentum,
-          .dropout = streams.dropout,
-          .launchers = std::move(launchers)};
-}
-
 // {n} int64; with binary cross-entropy {n, attributes} float.
 at::Tensor DrawLabels(const Specification& specification) {
   const bool binary = IsBinary(specification);
@@ -106,7 +90,7 @@ Arm::Arm(std::string_view name, const Specification& specification, const Stream
   model_->ToType(WeightTypeOf(specification.train.precision));
   InitWeights(*model_, specification.model.init, streams.init, /*train=*/nullptr);
   shards_ = std::make_unique<GradientShards>(
-      OptionsOf(specification, streams, switches.threads, std::move(launchers)),
+      ShardOptionsOf(specification, streams, switches.threads, std::move(launchers)),
       Replicas(specification.model, shape, *model_, specification.train.shards, devices));
   update_ = std::make_unique<Update>(specification.train, model_->ParameterTensors(),
                                      AveragesOf(specification, *model_),

@@ -16,6 +16,23 @@ namespace {
 constexpr size_t kMostArrivalOrders = 5000;  // Of up to 64! possible ones.
 }  // namespace
 
+bool IsBinary(const Specification& specification) {
+  return specification.train.loss == "binary_cross_entropy";
+}
+
+ShardOptions ShardOptionsOf(const Specification& specification, const Streams& streams,
+                            int64_t threads, std::vector<cuda::KernelLauncher*> launchers) {
+  return {.threads = threads,
+          .in_arrival_order =
+              specification.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
+          .layers = LayerTypeOf(specification.train.precision),
+          .label_smoothing = specification.train.label_smoothing,
+          .binary = IsBinary(specification),
+          .batch_norm_momentum = specification.model.batch_norm_momentum,
+          .dropout = streams.dropout,
+          .launchers = std::move(launchers)};
+}
+
 GradientShards::GradientShards(const ShardOptions& options, Replicas replicas)
     : options_(options),
       replicas_(std::move(replicas)),

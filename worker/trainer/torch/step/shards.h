@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "common/base/mutex.h"
+#include "common/trainer_protocol/specification.h"
+#include "worker/trainer/noise/streams.h"
 #include "worker/trainer/torch/model/model.h"
 #include "worker/trainer/torch/step/replicas.h"
 #include "worker/trainer/torch/step/thread_team.h"
@@ -38,6 +40,12 @@ struct ShardOptions {
   // Borrowed: what makes masks on each of the devices, null where the host does. Empty: on none.
   std::vector<cuda::KernelLauncher*> launchers = {};
 };
+
+// Whether an example has attributes, each yes or no, instead of one class.
+bool IsBinary(const Specification& specification);
+// Of a training or a measurement.
+ShardOptions ShardOptionsOf(const Specification& specification, const Streams& streams,
+                            int64_t threads, std::vector<cuda::KernelLauncher*> launchers);
 
 // One caller at a time. Batch norm normalises per shard; running statistics move by the mean over
 // the shards, added by rank. Sums are made on the first device, of shares that are moved there, so

@@ -41,18 +41,6 @@ absl::StatusOr<TrainingBatches> MakeBatches(const TrainInput& input,
                                std::move(places));
 }
 
-ShardOptions OptionsOf(const TrainInput& input, const std::vector<GpuKernels>& kernels) {
-  const Specification& spec = input.specification;
-  return {.threads = input.switches.threads,
-          .in_arrival_order = spec.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
-          .layers = LayerTypeOf(spec.train.precision),
-          .label_smoothing = spec.train.label_smoothing,
-          .binary = !input.dataset.attributes.empty(),
-          .batch_norm_momentum = spec.model.batch_norm_momentum,
-          .dropout = input.streams.dropout,
-          .launchers = LaunchersOf(kernels)};
-}
-
 std::map<std::string, uint64_t> LaunchesOf(const std::vector<GpuKernels>& kernels) {
   std::map<std::string, uint64_t> all;
   for (const GpuKernels& own : kernels) {
@@ -246,7 +234,9 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   NF_RETURN_IF_ERROR(NoteStart(*model, batches, results));
 
   const StepCounts counts{batches.per_epoch(), batches.per_epoch() * spec.train.epochs};
-  GradientShards shards(OptionsOf(input, kernels), MakeReplicas(input, *model));
+  GradientShards shards(
+      ShardOptionsOf(spec, input.streams, input.switches.threads, LaunchersOf(kernels)),
+      MakeReplicas(input, *model));
   const Average average(input, *model);
   Update update(spec.train, model->ParameterTensors(), average.weights(),
                 model->Rates(spec.train.optimizer.bias_rate));
