@@ -64,7 +64,7 @@ void Backward(const PoolShape& shape, const float* gradient, const uint8_t* winn
 const PoolRelu kPlainPoolRelu = {Forward, Backward};
 
 const PoolRelu& PoolReluFor(InstructionSet set, int64_t channels) {
-  if (channels % kPoolReluLanes != 0) return kPlainPoolRelu;
+  if (channels < kPoolReluLanes) return kPlainPoolRelu;
   switch (set) {
     case InstructionSet::kSse: return kSsePoolRelu;
     case InstructionSet::kAvx2: return kAvx2PoolRelu;

@@ -38,7 +38,7 @@ struct PoolRelu {
 
 // The definition: any number of channels, any processor.
 extern const PoolRelu kPlainPoolRelu;
-// For numbers of channels that kPoolReluLanes divides, on processors that have the instructions.
+// For kPoolReluLanes channels and more, on processors that have the instructions.
 inline constexpr int64_t kPoolReluLanes = 16;
 extern const PoolRelu kSsePoolRelu;
 extern const PoolRelu kAvx2PoolRelu;

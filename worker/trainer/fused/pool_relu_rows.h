@@ -46,20 +46,26 @@ struct PoolReluRows {
     return (image * shape.height + row % shape.windows_high() * 2) * Line(shape);
   }
 
+  // A last block that would reach too far begins sooner; both write the same where two meet.
+  static int64_t BlockAt(const PoolShape& shape, int64_t i) {
+    const int64_t last = shape.channels - kPoolReluLanes;
+    return i < last ? i : last;
+  }
+
   template <bool kKeep>
   static void ForwardRow(const PoolShape& shape, const float* top, float* out, uint8_t* winners) {
     const float* below = top + Line(shape);
     for (int64_t x = 0; x < shape.windows_wide(); ++x) {
       for (int64_t i = 0; i < shape.channels; i += kPoolReluLanes) {
-        Block::template Forward<kKeep>(top, top + shape.channels, below, below + shape.channels,
-                                       out, winners);
-        top += kPoolReluLanes;
-        below += kPoolReluLanes;
-        out += kPoolReluLanes;
-        if (kKeep) winners += kPoolReluLanes;
+        const int64_t at = BlockAt(shape, i);
+        Block::template Forward<kKeep>(top + at, top + shape.channels + at, below + at,
+                                       below + shape.channels + at, out + at,
+                                       kKeep ? winners + at : nullptr);
       }
-      top += shape.channels;
-      below += shape.channels;
+      top += 2 * shape.channels;
+      below += 2 * shape.channels;
+      out += shape.channels;
+      if (kKeep) winners += shape.channels;
     }
   }
 
@@ -68,15 +74,14 @@ struct PoolReluRows {
     float* below = top + Line(shape);
     for (int64_t x = 0; x < shape.windows_wide(); ++x) {
       for (int64_t i = 0; i < shape.channels; i += kPoolReluLanes) {
-        Block::Backward(gradient, winners, top, top + shape.channels, below,
-                        below + shape.channels);
-        top += kPoolReluLanes;
-        below += kPoolReluLanes;
-        gradient += kPoolReluLanes;
-        winners += kPoolReluLanes;
+        const int64_t at = BlockAt(shape, i);
+        Block::Backward(gradient + at, winners + at, top + at, top + shape.channels + at,
+                        below + at, below + shape.channels + at);
       }
-      top += shape.channels;
-      below += shape.channels;
+      top += 2 * shape.channels;
+      below += 2 * shape.channels;
+      gradient += shape.channels;
+      winners += shape.channels;
     }
     if (shape.width % 2 == 0) return;
     Zero(top, shape.channels);

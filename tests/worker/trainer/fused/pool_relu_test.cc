@@ -52,10 +52,11 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
              << c.shape.channels;
 }
 
-// Even and odd sizes, one window, few and many channels.
+// Even and odd sizes, one window, few and many channels, whole blocks and a last one that begins
+// sooner.
 std::vector<Case> Cases() {
   std::vector<Case> cases;
-  for (const int64_t channels : {16, 32, 48}) {
+  for (const int64_t channels : {16, 17, 31, 40, 48}) {
     for (const auto& [height, width] :
          std::vector<std::pair<int64_t, int64_t>>{{2, 2}, {3, 3}, {2, 5}, {5, 2}, {8, 6}, {7, 9}}) {
       cases.push_back({{height, width, channels}, 3});
@@ -232,11 +233,11 @@ TEST(PoolReluTest, WithoutWinnersTheResultIsTheSame) {
   }
 }
 
-TEST(PoolReluTest, EachInstructionSetHasItsOwnFormAndOddChannelsThePlainOne) {
+TEST(PoolReluTest, EachInstructionSetHasItsOwnFormAndFewChannelsThePlainOne) {
   EXPECT_EQ(&PoolReluFor(InstructionSet::kSse, 16), &kSsePoolRelu);
-  EXPECT_EQ(&PoolReluFor(InstructionSet::kAvx2, 32), &kAvx2PoolRelu);
+  EXPECT_EQ(&PoolReluFor(InstructionSet::kAvx2, 40), &kAvx2PoolRelu);
   EXPECT_EQ(&PoolReluFor(InstructionSet::kAvx512, 256), &kAvx512PoolRelu);
-  EXPECT_EQ(&PoolReluFor(InstructionSet::kAvx512, 24), &kPlainPoolRelu);
+  EXPECT_EQ(&PoolReluFor(InstructionSet::kAvx512, 15), &kPlainPoolRelu);
 }
 
 }  // namespace
