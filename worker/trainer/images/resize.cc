@@ -1,6 +1,7 @@
 #include "worker/trainer/images/resize.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "common/base/check.h"
 
@@ -19,72 +20,87 @@ void Resizer::PlanFor(int64_t length) {
       tap.first = begin / side_;
       for (int64_t j = tap.first; j * side_ < end; ++j) {
         const int64_t overlap = std::min(end, (j + 1) * side_) - std::max(begin, j * side_);
-        weights_.push_back(static_cast<uint32_t>(overlap));
+        weights_.push_back(static_cast<uint16_t>(overlap));
       }
     } else {
       const int64_t p =
           std::clamp<int64_t>((2 * i + 1) * length - side_, 0, divisor_ * (length - 1));
       tap.first = p / divisor_;
       const int64_t second = p % divisor_;
-      weights_.push_back(static_cast<uint32_t>(divisor_ - second));
-      if (second > 0) weights_.push_back(static_cast<uint32_t>(second));
+      weights_.push_back(static_cast<uint16_t>(divisor_ - second));
+      if (second > 0) weights_.push_back(static_cast<uint16_t>(second));
     }
     tap.count = static_cast<int64_t>(weights_.size() - tap.weight);
     taps_.push_back(tap);
   }
 }
 
-// At most 255 D, which fits: D is at most kMostPictureSide.
-void Resizer::Across(const uint8_t* row, std::vector<uint32_t>& sums) const {
-  uint32_t* out = sums.data();
+// At most 255 D each, and D is at most kMostPictureSide or twice the side.
+void Resizer::Down(const uint8_t* corner, int64_t stride, const Tap& tap) {
+  const uint16_t* weights = weights_.data() + tap.weight;
+  const uint8_t* row = corner + tap.first * stride;
+  uint32_t* const down = down_.data();
+  const size_t values = down_.size();
+  for (size_t i = 0; i < values; ++i) down[i] = uint32_t{weights[0]} * row[i];
+  for (int64_t j = 1; j < tap.count; ++j) {
+    row += stride;
+    const uint16_t weight = weights[j];
+    for (size_t i = 0; i < values; ++i) down[i] += uint32_t{weight} * row[i];
+  }
+}
+
+template <typename Sum>
+void Resizer::Across(std::vector<Sum>& sums) const {
+  const Sum half = static_cast<Sum>(divisor_ * divisor_ / 2);
+  Sum *red = sums.data(), *green = red + side_, *blue = green + side_;
   for (const Tap& tap : taps_) {
-    const uint8_t* from = row + tap.first * 3;
-    const uint32_t* weight = weights_.data() + tap.weight;
-    uint32_t red = 0, green = 0, blue = 0;
+    const uint32_t* from = down_.data() + tap.first * 3;
+    const uint16_t* weight = weights_.data() + tap.weight;
+    Sum r = half, g = half, b = half;
     for (int64_t j = 0; j < tap.count; ++j, from += 3) {
-      red += weight[j] * from[0];
-      green += weight[j] * from[1];
-      blue += weight[j] * from[2];
+      r += static_cast<Sum>(weight[j]) * static_cast<Sum>(from[0]);
+      g += static_cast<Sum>(weight[j]) * static_cast<Sum>(from[1]);
+      b += static_cast<Sum>(weight[j]) * static_cast<Sum>(from[2]);
     }
-    *out++ = red;
-    *out++ = green;
-    *out++ = blue;
+    *red++ = r;
+    *green++ = g;
+    *blue++ = b;
+  }
+}
+
+template <typename Sum>
+void Resizer::Rows(const uint8_t* corner, int64_t stride, std::span<uint8_t> planes) {
+  // (sum + 1/2) / (D D), below 256, is at least 2^-31 from a whole number, and the two roundings
+  // here move it by less than 2^-43: its whole part is that of sum / (D D).
+  const double share = 1 / static_cast<double>(divisor_ * divisor_);
+  const auto side = static_cast<size_t>(side_);
+  std::vector<Sum> sums(3 * side);
+  for (size_t y = 0; y < side; ++y) {
+    Down(corner, stride, taps_[y]);
+    Across(sums);
+    for (size_t plane = 0; plane < 3; ++plane) {
+      const Sum* from = sums.data() + plane * side;
+      uint8_t* out = planes.data() + (plane * side + y) * side;
+      for (size_t x = 0; x < side; ++x) {
+        out[x] = static_cast<uint8_t>(
+            static_cast<int32_t>((static_cast<double>(from[x]) + 0.5) * share));
+      }
+    }
   }
 }
 
 void Resizer::Resize(const Picture& picture, std::span<uint8_t> planes) {
   const int64_t length = std::min(picture.width, picture.height);
-  const auto row_values = static_cast<size_t>(side_ * 3);
-  NF_CHECK(length > 0 && planes.size() == row_values * static_cast<size_t>(side_));
+  NF_CHECK(length > 0 && planes.size() == static_cast<size_t>(3 * side_ * side_));
   PlanFor(length);
   const int64_t left = (picture.width - length) / 2, top = (picture.height - length) / 2;
-  across_.resize(row_values);
-  sums_.resize(row_values);
-  // Exact: a quotient of whole numbers below 2^53 that is no whole number is further from the next
-  // one than a double's rounding reaches, since the divisor is below 2^30.
-  const auto whole = static_cast<double>(divisor_ * divisor_);
-  const auto half = static_cast<uint64_t>(divisor_ * divisor_ / 2);
-  const auto plane = static_cast<size_t>(side_ * side_);
-  int64_t across_row = -1;  // The row that across_ is of: two neighbours may share one.
-  for (int64_t y = 0; y < side_; ++y) {
-    const Tap& tap = taps_[static_cast<size_t>(y)];
-    std::ranges::fill(sums_, half);
-    for (int64_t j = 0; j < tap.count; ++j) {
-      const int64_t row = tap.first + j;
-      if (row != across_row) {
-        Across(picture.pixels.data() + ((top + row) * picture.width + left) * 3, across_);
-        across_row = row;
-      }
-      const uint64_t weight = weights_[tap.weight + static_cast<size_t>(j)];
-      for (size_t i = 0; i < row_values; ++i) sums_[i] += weight * across_[i];
-    }
-    uint8_t* out = planes.data() + y * side_;
-    for (size_t x = 0; x < static_cast<size_t>(side_); ++x) {
-      for (size_t c = 0; c < 3; ++c) {
-        const double sum = static_cast<double>(static_cast<int64_t>(sums_[3 * x + c]));
-        out[c * plane + x] = static_cast<uint8_t>(sum / whole);
-      }
-    }
+  const int64_t stride = picture.width * 3;
+  const uint8_t* corner = picture.pixels.data() + top * stride + left * 3;
+  down_.resize(static_cast<size_t>(length * 3));
+  if (256 * divisor_ * divisor_ <= std::numeric_limits<int32_t>::max()) {
+    Rows<int32_t>(corner, stride, planes);
+  } else {
+    Rows<int64_t>(corner, stride, planes);
   }
 }
 

@@ -36,15 +36,19 @@ class Resizer {
     int64_t count = 0;
   };
   void PlanFor(int64_t length);
-  void Across(const uint8_t* row, std::vector<uint32_t>& sums) const;
+  // Both of the centre square, whose first value is at `corner`; rows are `stride` bytes apart.
+  void Down(const uint8_t* corner, int64_t stride, const Tap& tap);
+  template <typename Sum>  // Holds 256 D D.
+  void Rows(const uint8_t* corner, int64_t stride, std::span<uint8_t> planes);
+  template <typename Sum>
+  void Across(std::vector<Sum>& sums) const;  // {3, side}
 
   const int64_t side_;
   int64_t planned_ = 0;  // Length that the taps are for.
   int64_t divisor_ = 1;  // D.
   std::vector<Tap> taps_;
-  std::vector<uint32_t> weights_;
-  std::vector<uint32_t> across_;  // A row of the picture, weighed: {side, 3}.
-  std::vector<uint64_t> sums_;    // {side, 3}
+  std::vector<uint16_t> weights_;
+  std::vector<uint32_t> down_;  // A row of what is wanted, not yet weighed across: {length, 3}.
 };
 
 }  // namespace noisefloor::trainer

@@ -27,6 +27,7 @@ constexpr Answer kAnswers[] = {
     {"224x224-64", "5b9ddc2d31eb3071009f1edd7d4acdd42e02ee95e58ca22c66bf617c39a58e5f"},
     {"301x200-64", "8a2d07f768d821fc32cae0fbc6a893348d6e96ada1647afb7e2588bde0b87d28"},
     {"33x47-40", "c1392b7d4732712d79929478640ff1abd3f821fc6c626fbd253f79996a61a5bc"},
+    {"2903x2901-3", "9511708ea61ae0a424fb80dceeca95ad7ef878bce23a7f71fcfd17753c66821d"},
 };
 
 Picture PictureOf(int64_t width, int64_t height) {
