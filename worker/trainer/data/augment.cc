@@ -1,11 +1,32 @@
 #include "worker/trainer/data/augment.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "common/base/check.h"
 
 namespace noisefloor::trainer {
+
+namespace {
+
+constexpr int64_t kMostWidth = 65536;  // As many squares of bytes have a sum below 2^32.
+
+constexpr std::array<double, 256> ExactShares() {
+  std::array<double, 256> shares{};
+  for (size_t v = 0; v < shares.size(); ++v) shares[v] = static_cast<double>(v) / 255.0;
+  return shares;
+}
+constexpr std::array<double, 256> kExactShares = ExactShares();
+
+// Asks for an image's memory: those of a batch lie anywhere, and none is there when it is wanted.
+void Fetch(const uint8_t* image, int64_t bytes) {
+  constexpr int64_t kLine = 64;
+  constexpr int64_t kMost = 4096;  // Of a larger one the processor sees itself where it goes.
+  for (int64_t i = 0; i < std::min(bytes, kMost); i += kLine) __builtin_prefetch(image + i);
+}
+
+}  // namespace
 
 Augmenter::Augmenter(ImageShape shape, AugmentSettings settings, Layout layout)
     : shape_(shape),
@@ -14,6 +35,7 @@ Augmenter::Augmenter(ImageShape shape, AugmentSettings settings, Layout layout)
       column_stride_(layout == Layout::kNchw ? 1 : shape.channels),
       row_stride_(shape.width * column_stride_),
       channel_stride_(layout == Layout::kNchw ? shape.height * shape.width : 1) {
+  NF_CHECK(shape.width <= kMostWidth);
   for (size_t v = 0; v < scaled_.size(); ++v) scaled_[v] = static_cast<float>(v) / 255.0f;
 }
 
@@ -23,6 +45,9 @@ void Augmenter::Training(const Split& split, const Selection& selection, const A
   NF_CHECK(out.size() == selection.examples.size() * pixels);
   for (size_t i = 0; i < selection.examples.size(); ++i) {
     const uint32_t example = selection.examples[i];
+    if (i + 1 < selection.examples.size()) {
+      Fetch(split.Image(selection.examples[i + 1]), shape_.pixels());
+    }
     const AugmentWords words = draws.At(selection.epoch, example, selection.first_position + i);
     Write(split.Image(example), MakePlan(words), out.data() + i * pixels);
   }
@@ -33,6 +58,7 @@ void Augmenter::Evaluation(const Split& split, std::span<const uint32_t> example
   const size_t pixels = static_cast<size_t>(shape_.pixels());
   NF_CHECK(out.size() == examples.size() * pixels);
   for (size_t i = 0; i < examples.size(); ++i) {
+    if (i + 1 < examples.size()) Fetch(split.Image(examples[i + 1]), shape_.pixels());
     Write(split.Image(examples[i]), Plan{}, out.data() + i * pixels);
   }
 }
@@ -79,10 +105,13 @@ Augmenter::Table Augmenter::TableFor(const uint8_t* image, const Plan& plan) con
   for (int64_t channel = 0; channel < shape_.channels; ++channel) {
     for (int64_t y = first_row; y < last_row; ++y) {
       const uint8_t* row = image + (channel * shape_.height + y) * shape_.width;
+      uint32_t row_sum = 0, row_squares = 0;  // Of at most kMostWidth values.
       for (int64_t x = first_column; x < last_column; ++x) {
-        sum += row[x];
-        squares += int64_t{row[x]} * row[x];
+        row_sum += row[x];
+        row_squares += uint32_t{row[x]} * row[x];
       }
+      sum += row_sum;
+      squares += row_squares;
     }
   }
   const int64_t n = shape_.pixels();
@@ -93,7 +122,7 @@ Augmenter::Table Augmenter::TableFor(const uint8_t* image, const Plan& plan) con
   const double divisor = std::max(deviation, 1.0 / std::sqrt(count));
   Table table;
   for (size_t v = 0; v < table.size(); ++v) {
-    table[v] = static_cast<float>((static_cast<double>(v) / 255.0 - mean) / divisor);
+    table[v] = static_cast<float>((kExactShares[v] - mean) / divisor);
   }
   return table;
 }
