@@ -253,6 +253,13 @@ std::string WhereOf(const CostRow& row) {
                      HardwareName(row.hardware));
 }
 
+// What its ratio is a mean over: rounds of one process tell nothing of another process.
+std::string DrawsOf(const CostRow& row) {
+  return row.samples.size() > 1
+             ? fmt::format("n = {} processes", row.ratio.n)
+             : fmt::format("n = {} of one process", Counted(row.ratio.n, "round"));
+}
+
 void AddHeadlines(CostStudy& study) {
   std::vector<const CostRow*> told;
   std::vector<const CostRow*> vacuous;
@@ -268,17 +275,17 @@ void AddHeadlines(CostStudy& study) {
     const CostRow& most = **std::ranges::max_element(told, by_ratio);
     const std::string single = told.size() == 1 ? "" : "from ";
     study.headlines.push_back(fmt::format(
-        "A deterministic step takes {}{} times as long ({}){} as one as the plan says.", single,
-        RatioText(least.ratio), WhereOf(least),
-        told.size() == 1
-            ? ""
-            : fmt::format(" to {} times as long ({})", RatioText(most.ratio), WhereOf(most))));
+        "A deterministic step takes {}{} times as long ({}; {}){} as one as the plan says.", single,
+        RatioText(least.ratio), WhereOf(least), DrawsOf(least),
+        told.size() == 1 ? ""
+                         : fmt::format(" to {} times as long ({}; {})", RatioText(most.ratio),
+                                       WhereOf(most), DrawsOf(most))));
     study.headlines.push_back(fmt::format(
-        "One deterministic run takes at most {} of the time of {} runs as the plan says. It "
-        "answers "
-        "for one draw of the seeded sources, without the noise of the machine; other draws must be "
-        "trained in either way.",
-        Percent(*most.ratio.value / kNoisyRuns, 0), kNoisyRuns));
+        "At {} ratio one deterministic run takes {} of the time of {} runs as the plan says. It "
+        "answers for one draw of the seeded sources, without the noise of the machine; other draws "
+        "must be trained in either way.",
+        told.size() == 1 ? "this" : "the largest", Percent(*most.ratio.value / kNoisyRuns, 0),
+        kNoisyRuns));
   }
   if (vacuous.empty()) return;
   const bool known = std::ranges::all_of(vacuous, [](auto* row) { return !row->bits.empty(); });

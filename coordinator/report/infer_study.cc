@@ -38,6 +38,46 @@ struct Pair {
   const InferLink* link = nullptr;
 };
 
+// Whether two of these trainings, of one plan, have a draw in common: then they are no independent
+// draws. What is held in the only block belongs to the question, but where nothing seeded is free.
+bool ShareDraws(std::span<const MemberInput* const> trained, const Cells& cells) {
+  std::set<uint32_t> blocks;
+  bool seeded_free = false;
+  for (const MemberInput* member : trained) {
+    const CellInput& cell = *cells.at(member->cell);
+    blocks.insert(cell.block);
+    for (const auto& [source, state] : cell.sources) {
+      seeded_free = seeded_free || (!IsPhysical(source) && state == SourceState::kFree &&
+                                    !cell.idle.contains(source));
+    }
+  }
+  const bool held_counts = blocks.size() > 1 || !seeded_free;
+  for (const NoiseSource source : kAllNoiseSources) {
+    if (IsPhysical(source)) continue;
+    std::set<Lane> lanes;
+    size_t drawn = 0;
+    for (const MemberInput* member : trained) {
+      const CellInput& cell = *cells.at(member->cell);
+      const auto state = cell.sources.find(source);
+      const auto lane = member->lanes.find(source);
+      if (state == cell.sources.end() || lane == member->lanes.end()) continue;
+      const bool held = state->second == SourceState::kFixed && held_counts;
+      if (cell.idle.contains(source) || (!held && state->second != SourceState::kFree)) continue;
+      ++drawn;
+      lanes.insert(lane->second);
+    }
+    if (lanes.size() < drawn) return true;
+  }
+  return false;
+}
+
+void DropInterval(Estimate& estimate) {
+  if (!estimate.low && !estimate.high) return;
+  estimate.low.reset();
+  estimate.high.reset();
+  estimate.note = "the weights share draws, so that no interval holds";
+}
+
 bool SameBits(std::span<const float> a, std::span<const float> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
@@ -45,8 +85,11 @@ bool SameBits(std::span<const float> a, std::span<const float> b) {
 // One row under construction.
 class RowOfPairs {
  public:
-  RowOfPairs(const EvaluationSet& set, InferRow& row, std::vector<std::string>& warnings)
+  // `cells`: of the trainings.
+  RowOfPairs(const EvaluationSet& set, const Cells& cells, InferRow& row,
+             std::vector<std::string>& warnings)
       : set_(set),
+        cells_(cells),
         row_(row),
         warnings_(warnings),
         here_(static_cast<int64_t>(set.labels.size()), std::max(1, set.classes)),
@@ -62,6 +105,7 @@ class RowOfPairs {
     accuracy_.push_back(analysis::Accuracy(answers.Row(0), set_.labels));
     if (pair.trained == nullptr || !Read(*pair.trained, answers)) return;
     NF_CHECK(here_.AddAnswers(answers.Row(0)).ok() && trained_.AddAnswers(answers.Row(1)).ok());
+    trainings_.push_back(pair.trained);
     row_.identical += SameBits(pair.here->predictions.values(), pair.trained->predictions.values());
   }
 
@@ -84,6 +128,12 @@ class RowOfPairs {
     row_.accuracy_difference = analysis::PairedDifference(before, after, "fraction");
     row_.churn = analysis::PairedChurn(trained_, here_);
     for (const ExampleGroups& groups : set_.groups) AddGroups(groups);
+    if (!ShareDraws(trainings_, cells_)) return;
+    row_.share_draws = true;
+    for (Estimate* one : {&row_.accuracy, &row_.accuracy_difference, &row_.churn}) {
+      DropInterval(*one);
+    }
+    for (InferGroup& group : row_.groups) DropInterval(group.churn);
   }
 
  private:
@@ -112,10 +162,12 @@ class RowOfPairs {
   }
 
   const EvaluationSet& set_;
+  const Cells& cells_;
   InferRow& row_;
   std::vector<std::string>& warnings_;
   PredictionMatrix here_;
   PredictionMatrix trained_;
+  std::vector<const MemberInput*> trainings_;  // Of its rows.
   std::vector<double> accuracy_;
   std::set<std::string> seen_;
 };
@@ -146,13 +198,15 @@ void AddHeadlines(InferStudy& study) {
   }
   for (const std::string& setting : order) {
     const std::vector<const InferRow*>& rows = elsewhere.at(setting);
-    const auto [least, most] = std::ranges::minmax_element(
-        rows, {}, [](const InferRow* row) { return *row->churn.value; });
     int64_t pairs = 0;
     int64_t identical = 0;
+    bool share_draws = false;
+    std::vector<double> churns;
     for (const InferRow* row : rows) {
       pairs += row->weights;
       identical += row->identical;
+      share_draws = share_draws || row->share_draws;
+      churns.push_back(*row->churn.value);
     }
     if (identical == pairs) {
       study.headlines.push_back(
@@ -161,15 +215,24 @@ void AddHeadlines(InferStudy& study) {
                       setting, Counted(pairs, "pair")));
       continue;
     }
-    const std::string range = rows.size() == 1
-                                  ? ""
-                                  : fmt::format("; over {} ways it is {} to {}", rows.size(),
-                                                Value((*least)->churn), Value((*most)->churn));
-    study.headlines.push_back(fmt::format(
-        "{}: evaluated {}, weights change {} of their answers (n = {} different weights){}. Bits "
-        "are equal in {} of {}.",
-        setting, WayOf(**most), WithInterval((*most)->churn), (*most)->churn.n, range, identical,
-        Counted(pairs, "pair")));
+    const auto [fewest, most] = std::ranges::minmax_element(rows, {}, &InferRow::weights);
+    const std::string n =
+        (*fewest)->weights == (*most)->weights
+            ? fmt::format("n = {} different weights", (*most)->weights)
+            : fmt::format("n = {} to {} different weights", (*fewest)->weights, (*most)->weights);
+    // Of several ways their mean: which of them is the largest is chance, too.
+    const std::string what =
+        rows.size() == 1
+            ? fmt::format("evaluated {}, weights change {} of their answers ({}",
+                          WayOf(*rows.front()), WithInterval(rows.front()->churn), n)
+            : fmt::format(
+                  "evaluated elsewhere in {} ways, weights change {} of their answers on "
+                  "average, {} to {} by way ({} each way",
+                  rows.size(), Percent(analysis::MeanOf(churns), 2),
+                  Percent(std::ranges::min(churns), 2), Percent(std::ranges::max(churns), 2), n);
+    study.headlines.push_back(fmt::format("{}: {}{}). Bits are equal in {} of {}.", setting, what,
+                                          share_draws ? ", some of which share draws" : "",
+                                          identical, Counted(pairs, "pair")));
   }
   if (study.headlines.empty()) {
     study.headlines.push_back(
@@ -216,7 +279,7 @@ InferStudy BuildInfer(const StudyInput& here, const StudyInput& trained,
     size_t set = 0;
     std::tie(row.plan, row.axes_label, row.train_hardware, row.train_stack, row.infer_hardware,
              row.infer_stack, set) = key;
-    RowOfPairs pairs(here.evaluations[set], row, study.warnings);
+    RowOfPairs pairs(here.evaluations[set], cells_trained, row, study.warnings);
     for (const Pair& pair : rows.at(key)) pairs.Add(pair);
     pairs.Finish();
   }

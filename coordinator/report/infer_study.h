@@ -39,7 +39,9 @@ struct InferRow {
   int64_t done = 0;
   int64_t weights = 0;    // Different ones among those done that are known where they were trained.
   int64_t identical = 0;  // Of these, whose logits are the same there, bit for bit.
-  analysis::Estimate accuracy;             // Here; of all that are done, n = different weights.
+  bool share_draws = false;     // Some of these weights have a draw in common: no estimate has an
+                                // interval then.
+  analysis::Estimate accuracy;  // Here; of all that are done, n = different weights.
   analysis::Estimate accuracy_difference;  // Here less where they were trained.
   analysis::Estimate churn;                // Answers that are others than where they were trained.
   std::vector<InferGroup> groups;          // Of the test examples: the churn in each.
@@ -56,8 +58,9 @@ struct InferStudy {
 };
 
 // `links` has one entry for each member of `here`. The answers of `here` are set against those that
-// members of `trained` gave at their end; both evaluate one test set. n counts different weights:
-// draws that they share in part (by levels, blocks, held sources) are not told apart.
+// members of `trained` gave at their end; both evaluate one test set. n counts different weights;
+// where these share draws in part (by levels, or in several blocks that hold a source) nothing has
+// an interval.
 InferStudy BuildInfer(const StudyInput& here, const StudyInput& trained,
                       std::span<const InferLink> links);
 

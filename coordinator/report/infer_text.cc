@@ -153,8 +153,9 @@ std::string RenderInferTables(const InferStudy& study, const Screen& screen) {
     AddMatrix(rows, with_stack, page);
   }
   page.Line(
-      "Mean over different weights with Student's t; n counts these: draws that they share in part "
-      "(by levels, blocks or held sources) are not told apart.");
+      "Mean over different weights with Student's t; n counts these. Where they share draws in "
+      "part "
+      "(by levels, or in several blocks that hold a source) there is no interval.");
   if (!study.rows.empty()) AddAccuracy(study, with_stack, page);
   AddGroups(study, with_stack, page);
   if (!study.warnings.empty()) page.Heading("Warnings");

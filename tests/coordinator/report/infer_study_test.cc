@@ -100,6 +100,52 @@ TEST_F(InferStudyTest, CopiesOfWeightsAreNoFurtherDraws) {
   EXPECT_FALSE(row.churn.low.has_value());
 }
 
+// Two blocks of two: four weights, and two draws of what is held.
+TEST_F(InferStudyTest, WeightsThatShareDrawsHaveNoInterval) {
+  for (const uint32_t blocks : {1, 2}) {
+    TinyStudy trained(10, 2), here(10, 2);
+    std::vector<InferLink> links;
+    for (uint32_t block = 0; block < blocks; ++block) {
+      trained.AddCell("impl", Impl(), "cpu-a", block);
+      for (const int wrong : {0, 1}) trained.AddMember(Answers({wrong}));
+      here.AddCell("impl", Impl(), "cpu-b", block);
+      for (const int wrong : {2, 3}) {
+        here.AddMember(Answers({wrong}));
+        links.push_back({links.size(), "weights " + std::to_string(links.size()), ""});
+      }
+    }
+
+    const InferStudy study = BuildInfer(here.input, trained.input, links);
+
+    ASSERT_EQ(study.rows.size(), 1u);
+    EXPECT_EQ(study.rows[0].weights, 2 * blocks);
+    EXPECT_EQ(study.rows[0].churn.value, 0.2);
+    for (const analysis::Estimate& one :
+         {study.rows[0].churn, study.rows[0].accuracy, study.rows[0].accuracy_difference}) {
+      EXPECT_FALSE(one.low || one.high);
+    }
+    EXPECT_THAT(study.headlines,
+                ElementsAre("impl: evaluated from cpu-a to cpu-b, weights change 20.00 % of their "
+                            "answers (n = " +
+                            std::to_string(2 * blocks) +
+                            " different weights, some of which share draws). Bits are equal in 0 "
+                            "of " +
+                            std::to_string(2 * blocks) + " pairs."));
+  }
+}
+
+TEST_F(InferStudyTest, OfSeveralWaysTheHeadlineIsTheirMean) {
+  here_.AddCell("algo", Algo(), "cpu-c");
+  for (const size_t trained : {0, 1, 2}) {
+    Evaluate(Answers({static_cast<int>(trained), 9}), trained);  // One of ten.
+  }
+
+  EXPECT_THAT(Build().headlines,
+              ElementsAre("algo: evaluated elsewhere in 2 ways, weights change 13.33 % of their "
+                          "answers on average, 10.00 % to 16.67 % by way (n = 3 different weights "
+                          "each way). Bits are equal in 1 of 6 pairs."));
+}
+
 TEST_F(InferStudyTest, ItsMatrixHasARowForEachClassThatTrained) {
   here_.AddCell("algo", Algo(), "cpu-a");
   for (const size_t trained : {3, 4, 5}) {
