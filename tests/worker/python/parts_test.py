@@ -1,6 +1,7 @@
 """The shim's parts that need no framework and no worker."""
 
 import contextlib
+import errno
 import hashlib
 import io
 import json
@@ -129,6 +130,34 @@ class Sources(unittest.TestCase):
         self.assertEqual(again, [*first, last], "the inner body took nothing of the outer one")
         self.assertNotIn(inner, again)
 
+    def test_bodies_of_one_source_may_lie_inside_each_other(self) -> None:
+        one = source()
+        before = random.getstate()
+        with one:
+            first = random.random()
+            with one:
+                inner = random.random()
+            last = random.random()
+        self.assertEqual(random.getstate(), before)
+        with source():
+            self.assertEqual([random.random(), random.random()], [first, last])
+        self.assertNotIn(inner, (first, last))
+
+    def test_what_has_no_state_begins_anew_with_the_seed_of_what_is_around(self) -> None:
+        seeds: list[int] = []
+        module = mock.Mock()
+        module.random.set_seed = lambda seed: seeds.append(seed << 1)
+        generators.seed_all(generators.GROUND)
+        with mock.patch.dict("sys.modules", {"tensorflow": module}):
+            outer = source()
+            with outer:
+                with source("dropout"):
+                    pass
+        of_outer, of_inner, again, ground = seeds
+        self.assertEqual(of_outer, again)
+        self.assertEqual(ground, generators.GROUND & ~1)
+        self.assertEqual(len({of_outer, of_inner, ground}), 3)
+
     def test_bodies_differ_and_lanes_differ(self) -> None:
         def drawn(*sources: Source) -> list[float]:
             values = []
@@ -254,6 +283,8 @@ class Endings(unittest.TestCase):
                              (errors.Interrupted(), "interrupted"), (KeyboardInterrupt(), "interrupted"),
                              (OutOfMemoryError(), "out_of_memory"), (ValueError(), "bug"),
                              (RuntimeError("RESOURCE_EXHAUSTED: Out of memory"), "out_of_memory"),
+                             (OSError(errno.ENOSPC, "no space"), "lost_device"),
+                             (FileNotFoundError(errno.ENOENT, "no file"), "bug"),
                              (RuntimeError("CUDA error: an illegal memory access"), "lost_device")):
             self.assertEqual(errors.cause_of(error), cause)
         self.assertEqual(errors.cause_of_code(12), "out_of_memory")
@@ -420,6 +451,35 @@ class Runs(unittest.TestCase):
             run, _ = self.made(work)
             self.assertEqual(run["lr"], 0.5)
             self.assertNotIn("noise.init.seed", run.settings)
+
+    def test_steps_are_signs_of_life(self) -> None:
+        with tempfile.TemporaryDirectory() as work, mock.patch("time.monotonic") as now:
+            now.return_value = 100.0
+            run, events = self.made(work)
+            run._journal.greeting = lambda: {"event": "hello"}
+            run.steps = 7  # As of a checkpoint.
+            run.step()
+            self.assertEqual([e["event"] for e in events], ["hello"])
+            now.return_value = 111.0
+            for _ in range(3):
+                run.step()
+            self.assertEqual(events[1:], [{"event": "progress", "step": 9, "step_count": 0}])
+
+    def test_of_very_many_classes_accuracies_are_not_told(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            for classes, told in ((10000, 10000), (10001, 0)):
+                run, _ = self.made(work)
+                run.evaluation([[1.0] + [0.0] * (classes - 1)], [0])
+                self.assertEqual(len(run.per_class_accuracy), told)
+                self.assertEqual(run.metrics["top1"], 1.0)
+
+    def test_an_identity_is_a_hash(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            run, _ = self.made(work)
+            for wrong in ("", "ab", "AB" * 32, "ab" * 33):
+                with self.assertRaisesRegex(errors.Refused, "64 hexadecimal digits"):
+                    run.data(wrong)
+            run.data("ab" * 32)
 
     def test_only_the_first_four_batches_are_hashed(self) -> None:
         with tempfile.TemporaryDirectory() as work:

@@ -12,7 +12,7 @@ from typing import Sequence
 from unittest import mock
 
 from noisefloor.conform.protocol import Ended
-from noisefloor.member import draws
+from noisefloor.member import draws, tensors
 
 import member
 
@@ -75,6 +75,44 @@ class Trains(unittest.TestCase):
         self.assertEqual((ended.outcome["event"], ended.code), ("done", 0), ended.said)
         self.assertEqual(ended.bits(), body.train(answers=5).bits())
         self.assertNotEqual(ended.bits(), body.train(["init"], answers=5).bits())
+
+
+FORKING = """
+import multiprocessing, time
+import noisefloor.member as nf
+
+def wait(ready):
+    ready.set()
+    time.sleep(600)
+
+def train(run):
+    fork = multiprocessing.get_context("fork")
+    ready = fork.Event()
+    child = fork.Process(target=wait, args=(ready,))
+    child.start()
+    ready.wait()
+    child.terminate()
+    child.join(60)
+    run.hash("ended", [float(child.exitcode or 0)])
+    child.kill()
+    run.step()
+    run.evaluation([[1.0, 0.0]], [0])
+    run.finish()
+
+nf.main(train)
+"""
+
+
+class Forks(unittest.TestCase):
+    def test_what_a_script_forks_ends_when_it_is_told_to(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "forking.py")
+            with open(path, "w") as script:
+                script.write(FORKING)
+            ended = member.Script([sys.executable, path]).train()
+            self.assertEqual(ended.outcome["event"], "done", ended.said)
+            self.assertEqual(ended.outcome["hashes"]["ended"], tensors.hash_tensors(
+                tensors.named_tensors([float(-signal.SIGTERM)])))
 
 
 def stopped(free: Sequence[str], stop: signal.Signals) -> Ended:

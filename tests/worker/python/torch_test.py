@@ -1,5 +1,6 @@
 """Scripts of PyTorch as members: DataLoader workers, mixed precision, several processes."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -44,6 +45,35 @@ class Clouds(unittest.TestCase):
         rest = self.script.train(workers=2)
         self.assertEqual(rest.outcome["environment"]["measured"]["resumed_at"], [1])
         self.assertEqual(rest.bits(), self.script.reference().bits())
+
+    def test_an_epoch_that_was_left_early_is_over(self) -> None:
+        """Whoever looks at a batch first trains with whole epochs all the same."""
+        code = """
+import json
+from noisefloor.member import by_hand, settings
+from noisefloor.member.journal import Journal
+from noisefloor.member.run import Run
+import noisefloor.member as nf
+run = Run(by_hand.request([], settings.schema_of(()), "script"), Journal(None, ""))
+loader = nf.torch.Loader(run, list(range(6)), 2)
+peeked = next(iter(loader)).tolist()
+for batch in loader:
+    break
+rest = [[b.tolist() for b in loader] for _ in range(2)]
+state = loader.state_dict()
+other = nf.torch.Loader(run, list(range(6)), 2)
+other.load_state_dict({"epoch": 2, "batches": 1})
+print(json.dumps([peeked, batch.tolist(), rest, state, [b.tolist() for b in other],
+                  other.epoch, [run.data_order.order(6, epoch) for epoch in range(4)]]))
+"""
+        assert PYTHON is not None
+        done = subprocess.run([*PYTHON, "-c", code], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        peeked, left, rest, state, resumed, epoch, orders = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual((peeked, left), (orders[0][:2], orders[1][:2]))
+        self.assertEqual([sum(one, []) for one in rest], orders[2:])
+        self.assertEqual(state, {"epoch": 4, "batches": 0})
+        self.assertEqual((sum(resumed, []), epoch), (orders[2][2:], 3))
 
     def test_switches_are_set_and_read_back(self) -> None:
         switches = self.script.reference().outcome["environment"]["switches"]["torch"]

@@ -20,6 +20,12 @@ class Noisy(torch.utils.data.Dataset):
         return moved + 0.01 * torch.randn(4), self.y[i]
 
 
+def moved_together(examples: list) -> list[torch.Tensor]:
+    """Batches draw, too, as those of MixUp do."""
+    x, y = torch.utils.data.default_collate(examples)
+    return [x + 0.05 * random.gauss(0, 1), y]
+
+
 def net(backwards: bool) -> nn.Module:
     made = {}
     for name in ("fc2", "fc1") if backwards else ("fc1", "fc2"):
@@ -41,7 +47,8 @@ def train(run: nf.Run) -> None:
     if run["init"]:
         nf.torch.initialise(run, model, run["init"])
     run.initial(model)
-    loader = nf.torch.Loader(run, Noisy(x, y), 64, num_workers=run["workers"])
+    loader = nf.torch.Loader(run, Noisy(x, y), 64, num_workers=run["workers"],
+                             collate_fn=moved_together)
     opt = torch.optim.SGD(model.parameters(), run["lr"], momentum=0.9)
     nf.torch.load(run.restore(), model=model, opt=opt, loader=loader)
     run.progress(run["epochs"] * len(loader))

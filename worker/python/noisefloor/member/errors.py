@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 # worker/trainer/README.md, "Endings".
 EXIT_CODES = {"none": 0, "bad_specification": 10, "bad_data": 11, "out_of_memory": 12,
               "lost_device": 13, "interrupted": 14, "bug": 15}
@@ -31,6 +33,10 @@ class Diverged(Exception):
     """The loss is not finite any more: a result, not a failure."""
 
 
+# Of a disk that is full or fails: another machine may do better.
+_OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
+
+
 def cause_of(error: BaseException) -> str:
     if isinstance(error, (Refused, BadData, LostDevice, Interrupted)):
         return error.cause
@@ -38,6 +44,8 @@ def cause_of(error: BaseException) -> str:
         return "interrupted"
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return "out_of_memory"
+    if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
+        return "lost_device"
     words = str(error)
     if "RESOURCE_EXHAUSTED" in words or "CUDA out of memory" in words:
         return "out_of_memory"

@@ -10,6 +10,9 @@ from noisefloor.member.errors import Refused
 from noisefloor.member.tensors import Tensor, rows_of
 
 
+MOST_CLASSES_TOLD = 10000  # An outcome with accuracies of more classes is not taken.
+
+
 class Measured(NamedTuple):
     metrics: dict[str, float]  # "loss": mean cross-entropy; "top1", "top5": from 0 to 1.
     per_class_accuracy: list[float]  # nan where the test set has no example of the class.

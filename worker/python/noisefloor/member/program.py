@@ -31,6 +31,7 @@ def main(train: Callable[[Run], None], settings: settings_of.Settings = (), *,
 
     settings: what sweep files may set, made by nf.integer, nf.number ...; or a mapping of paths to
     defaults. stack: the name that sweeps call this trainer by; else that of the script's file.
+    Under a worker the process ends without what atexit would call: close what is to be kept.
     processes: how many train together, or the setting that says it; nf.torch.join brings them
     together. The command line is ours: see `python SCRIPT --help`.
     """
@@ -42,9 +43,10 @@ def main(train: Callable[[Run], None], settings: settings_of.Settings = (), *,
 @contextlib.contextmanager
 def member(settings: settings_of.Settings = (), *, stack: str = "",
            processes: int | str = 1) -> Iterator[Run]:
-    """The same for a script that has no such function: its body is the training. Leaves the process
-    by sys.exit, where the member did not end well, and instead of the body where a worker only asks
-    what the script is."""
+    """The same for a script that has no such function: its body is the training. The process ends
+    behind the body, however that went, and before it where a worker only asks what the script is:
+    nothing that follows is run. Under a worker it ends at once, without what atexit would call and
+    without files that are not flushed: what is to be kept must be closed in the body."""
     script = os.path.abspath(getattr(sys.modules["__main__"], "__file__", sys.argv[0]))
     program = _Program(script, stack or _stem(script), settings_of.schema_of(settings), processes)
     run = program.begin(sys.argv[1:])
@@ -191,9 +193,15 @@ class _Program:
     def _watch_for_stop(self, run: Run) -> None:
         def note(number: int, frame: Any) -> None:
             run.stop_asked = True
-        signal.signal(signal.SIGTERM, note)
-        if not self._by_hand:
-            signal.signal(signal.SIGINT, note)
+        noted = [signal.SIGTERM] if self._by_hand else [signal.SIGTERM, signal.SIGINT]
+        before = {number: signal.signal(number, note) for number in noted}
+
+        def obey() -> None:
+            for number, handler in before.items():
+                with contextlib.suppress(ValueError):  # Forked from another thread than the main.
+                    signal.signal(number, handler)
+        # Processes that the script forks, such as a Pool's, are to end when they are told to.
+        os.register_at_fork(after_in_child=obey)
 
     def _hello(self, run: Run) -> dict[str, Any]:
         """Said late, with the identity of data that were read by then."""
@@ -248,7 +256,7 @@ class _Program:
             events = int(os.environ.get("NOISEFLOOR_EVENTS", "-1"))
             self._journal = Journal(_writer_to(events if events >= 0 else 1), "")
         print(f"{os.path.basename(self._script)}: {why}", file=sys.stderr)
-        self._journal.tell("failed", cause="bad_specification", message=why[:10000], hashes={},
+        self._journal.tell("failed", cause="bad_specification", message=_cut(why), hashes={},
                            metrics={}, per_class_accuracy=[], train_seconds=0,
                            environment=self._environment())
         self._leave(EXIT_CODES["bad_specification"])
@@ -257,8 +265,8 @@ class _Program:
         words = f"{type(error).__name__}: {error}" if cause_of(error) == "bug" else str(error)
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if os.path.dirname(frame.filename) == os.path.dirname(self._script):
-                return f"{words} ({os.path.basename(frame.filename)}:{frame.lineno})"[:10000]
-        return words[:10000]
+                return f"{words} ({os.path.basename(frame.filename)}:{frame.lineno})"
+        return words
 
     def _outcome(self, run: Run, kind: str, cause: str, message: str) -> NoReturn:
         assert self._journal is not None
@@ -267,7 +275,7 @@ class _Program:
         facts = {**self._environment(), "measured": measured}
         with contextlib.suppress(OSError):
             self._journal.tell(
-                kind, cause=cause, message=message, hashes=run.hashes, environment=facts,
+                kind, cause=cause, message=_cut(message), hashes=run.hashes, environment=facts,
                 metrics={name: number(value) for name, value in run.metrics.items()},
                 per_class_accuracy=[number(value) for value in run.per_class_accuracy],
                 train_seconds=time.monotonic() - self._began)
@@ -283,6 +291,11 @@ class _Program:
         if in_main and self._by_hand or "COVERAGE_RUN" in os.environ:
             sys.exit(code)
         os._exit(code)
+
+
+def _cut(message: str) -> str:
+    """To the bytes that a worker takes."""
+    return message.encode(errors="replace")[:10000].decode(errors="ignore")
 
 
 def _hash_of_specification(line: str) -> str:

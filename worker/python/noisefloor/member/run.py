@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from typing import Any, Callable, Iterator, Mapping
 
@@ -67,7 +68,7 @@ class Run:
         self._identity = identity
         self._checkpoints = checkpoints
         self._checkpoint_seconds = checkpoint_seconds
-        self._told = 0.0  # When progress was.
+        self._told = time.monotonic()  # When progress was.
         self._last_checkpoint = time.monotonic()
         self.makes_checkpoints = False  # And keeps them: there is a folder for them.
         self._batches: dict[str, tensors.Tensor] = {}
@@ -85,8 +86,10 @@ class Run:
         """An optimiser step is done. Ends the training when a signal came, unless the script makes
         checkpoints: then the next one does."""
         self.steps += 1
-        if self.steps == 1:
-            self._journal.greet()
+        self._journal.greet()
+        # Also where the script says little: a worker ends what has been silent for long.
+        if time.monotonic() - self._told > 10.0:
+            self.progress(self.step_count)
         if self.stop_asked and self.rank == 0 and not self.makes_checkpoints:
             raise Interrupted("a signal asked to stop")
 
@@ -99,10 +102,10 @@ class Run:
             self.epoch = epoch + 1.0
 
     def progress(self, step_count: int) -> None:
-        """How many steps there will be."""
-        self.step_count = step_count
+        """How many steps there will be; 0: not known."""
+        self.step_count = int(step_count)
         self._told = time.monotonic()
-        self._journal.tell("progress", step=self.steps, step_count=step_count)
+        self._journal.tell("progress", step=self.steps, step_count=self.step_count)
 
     def record(self, **values: float) -> None:
         """Measured values at this step: run.record(train_loss=0.3)."""
@@ -120,6 +123,8 @@ class Run:
     def data(self, identity: str) -> None:
         """64 hexadecimal digits of what is learnt from and tested on, before the first step: members
         of a study must have the same. nf.data and nf.data.identity_of make it."""
+        if not re.fullmatch("[0-9a-f]{64}", identity):
+            raise Refused(f"data: expected 64 hexadecimal digits, got {identity!r}")
         self.data_identity = identity
 
     def hash(self, name: str, values: Any) -> None:
@@ -153,7 +158,8 @@ class Run:
         self._evaluations += 1
         self._logits = answers
         self.metrics = measured.metrics
-        self.per_class_accuracy = measured.per_class_accuracy
+        few = len(measured.per_class_accuracy) <= measures.MOST_CLASSES_TOLD
+        self.per_class_accuracy = measured.per_class_accuracy if few else []
         for metric, value in measured.metrics.items():
             self._journal.record(self.steps, self.epoch, "test_" + metric, value)
         self._journal.flush()

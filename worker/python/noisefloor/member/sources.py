@@ -29,6 +29,7 @@ class Source:
         self.block: int = specification["block"]
         self.lane: int = specification["lane"]
         self.seed = int(specification["seed"])
+        self._bodies: list[_Body] = []  # That the process is in, the innermost last.
         self.entered = 0  # How often the process's generators were given to it.
         self.asked = 0  # How often something was drawn from it, as far as can be counted.
 
@@ -85,14 +86,14 @@ class Source:
         return _Body(self, key)
 
     def __enter__(self) -> Source:
-        self._body = _Body(self, (*self._body_key, self.entered))
+        self._bodies.append(_Body(self, (*self._body_key, self.entered)))
         self.entered += 1
-        self._body.__enter__()
+        self._bodies[-1].__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self._body.__exit__(kind, error, trace)
+        self._bodies.pop().__exit__(kind, error, trace)
 
 
 class _Body:

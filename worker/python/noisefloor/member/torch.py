@@ -8,9 +8,9 @@ from typing import Any, Callable, Iterator, Sequence
 
 import torch
 from torch import distributed
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, default_collate
 
-from noisefloor.member import draws
+from noisefloor.member import draws, generators
 from noisefloor.member.run import Run
 from noisefloor.member.sources import Source
 
@@ -80,9 +80,11 @@ class Loader:
     `batch_size` is the member's: of several processes each gets its share, the same examples
     whichever there are.
 
-    Each iteration is the next epoch. What an example's transforms draw from random, numpy.random
-    and torch depends on the epoch and the example alone: not on the order, the batch, or the number
-    of workers. `state_dict` and `load_state_dict`: for checkpoints, also between two batches.
+    Each iteration is the next epoch, also behind one that was left early. What an example's
+    transforms draw from random, numpy.random and torch depends on the epoch and the example alone:
+    not on the order, the batch, or the number of workers; what collate_fn draws, on the epoch and
+    the batch's first example. `state_dict` and `load_state_dict`: for checkpoints, also between two
+    batches.
     """
 
     def __init__(self, run: Run, dataset: Dataset[Any], batch_size: int, *, drop_last: bool = False,
@@ -94,6 +96,7 @@ class Loader:
                 raise TypeError(f"{name}: the order of a member comes from run.data_order")
         self.epoch = 0
         self._done = 0  # Batches of this epoch that the script has got.
+        self._first = 0  # Of the next iteration: an interrupted epoch goes on.
         self._run = run
         self._count = len(dataset)  # type: ignore[arg-type]
         self._batch_size = batch_size
@@ -101,29 +104,34 @@ class Loader:
         self._window = window
         self._keep_order = keep_order
         user_init = options.pop("worker_init_fn", None)
+        collate = options.pop("collate_fn", None) or default_collate
         self._loader = DataLoader(
             _Examples(dataset, run.augment), batch_sampler=_Batches(self),
             generator=generator(run.augment, "workers"),
-            worker_init_fn=_Begin(run.augment, user_init), **options)
+            collate_fn=_Collate(collate, run.augment), worker_init_fn=_Begin(user_init), **options)
 
     def __len__(self) -> int:
         whole = self._count // self._batch_size
         return whole if self._drop_last or self._count % self._batch_size == 0 else whole + 1
 
     def __iter__(self) -> Iterator[Any]:
-        for batch in self._loader:
-            self._done += 1
-            self._run.epoch = self.epoch + self._done / len(self)
-            yield batch
-        self.epoch += 1
-        self._done = 0
+        self._done, self._first = self._first, 0
+        try:
+            for batch in self._loader:
+                self._done += 1
+                self._run.epoch = self.epoch + self._done / len(self)
+                yield batch
+        finally:
+            self.epoch += 1
+            self._done = 0
 
     def state_dict(self) -> dict[str, int]:
         whole = self._done == len(self)
         return {"epoch": self.epoch + whole, "batches": 0 if whole else self._done}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        self.epoch, self._done = state["epoch"], state["batches"]
+        self.epoch, self._first = state["epoch"], state["batches"]
+        self._done = self._first
 
     def batches(self) -> Iterator[list[tuple[int, int]]]:
         order: Sequence[int] = range(self._count)
@@ -156,22 +164,32 @@ class _Examples(Dataset[Any]):
     def __len__(self) -> int:
         return len(self._inner)  # type: ignore[arg-type]
 
-    def __getitem__(self, place: tuple[int, int]) -> Any:
+    def __getitem__(self, place: tuple[int, int]) -> tuple[tuple[int, int], Any]:
         epoch, example = place
         with self._augment.at(epoch, example):
-            return self._inner[example]
+            return place, self._inner[example]
+
+
+class _Collate:
+    def __init__(self, inner: Callable[[list[Any]], Any], augment: Source) -> None:
+        self._inner = inner
+        self._augment = augment
+
+    def __call__(self, examples: list[tuple[tuple[int, int], Any]]) -> Any:
+        epoch, first = examples[0][0]
+        with self._augment.at(epoch, "batch", first):
+            return self._inner([example for _, example in examples])
 
 
 class _Begin:
-    """Of a worker process: what is drawn there outside of examples is equal in all members."""
+    """Of a worker process: what is drawn there outside of examples and batches is equal in all
+    members."""
 
-    def __init__(self, augment: Source, inner: Callable[[int], None] | None) -> None:
-        self._augment = augment
+    def __init__(self, inner: Callable[[int], None] | None) -> None:
         self._inner = inner
 
     def __call__(self, worker: int) -> None:
-        with self._augment.at("worker", worker):
-            pass
+        generators.seed_all(draws.derived(generators.GROUND, ("worker", worker)))
         if self._inner is not None:
             self._inner(worker)
 
