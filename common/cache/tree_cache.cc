@@ -77,7 +77,7 @@ class PartFile {
     unsynced_ += bytes.size();
     if (unsynced_ < kSyncEveryBytes) return absl::OkStatus();
     unsynced_ = 0;
-    return file_->Sync();
+    return SyncOrEmpty();
   }
 
   // DataLoss unless the content is that of the tree; then nothing of it is left.
@@ -91,7 +91,7 @@ class PartFile {
     if (about_.executable && chmod(file_->path().c_str(), 0755) != 0) {
       return FileError(file_->path(), "make executable", errno);
     }
-    return file_->Sync();
+    return SyncOrEmpty();
   }
 
   absl::Status Empty() {
@@ -102,6 +102,14 @@ class PartFile {
   }
 
  private:
+  // After a sync that failed the pages may be clean and the disk without them: a second one would
+  // say that all is well. So nothing of the file is kept.
+  absl::Status SyncOrEmpty() {
+    const absl::Status synced = file_->Sync();
+    if (!synced.ok()) (void)Empty();
+    return synced;
+  }
+
   PartFile(std::unique_ptr<WritableFile> file, const TreeFile& about)
       : file_(std::move(file)), about_(about) {}
 
@@ -140,7 +148,11 @@ class Bringer {
     for (const TreeFile& file : tree.files) {
       NF_RETURN_IF_ERROR(BringFile(file));
       before_ += file.size_bytes;
-      folders.insert(ParentFolder(part_ + "/" + file.path));
+      // All that lead to it: whoever made one of them may have died before it was synced.
+      for (std::string at = ParentFolder(part_ + "/" + file.path); at.size() > part_.size();
+           at = ParentFolder(at)) {
+        folders.insert(at);
+      }
     }
     for (const std::string& folder : folders) NF_RETURN_IF_ERROR(files_.SyncFolder(folder));
     return absl::OkStatus();

@@ -106,7 +106,7 @@ class LocalFiles final : public FileSystem {
   }
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenToRead(const std::string& path) override {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // Of a pipe at once.
     if (file < 0) return FileError(path, "open", errno);
     return std::make_unique<OpenedFile>(file, path);
   }

@@ -13,7 +13,7 @@
 namespace noisefloor {
 
 absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // Of a pipe at once.
   if (file < 0) return FileError(path, "open", errno);
   struct stat about {};
   if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {

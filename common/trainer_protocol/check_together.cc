@@ -20,6 +20,8 @@ namespace {
 
 using Problems = std::vector<FieldProblem>;
 
+constexpr int64_t kLeastOwnSide = 8;  // Of own images, in pixels.
+
 // A setting that not every network reads. Elsewhere it must be left at its default: trainings that
 // differ in it alone would be equal and be compared as if they were not.
 struct SettingOfSome {
@@ -62,9 +64,15 @@ void CheckModel(const Specification& s, Problems& problems) {
     problems.push_back({"augment.standardise", "true; expected false: the stem of " + s.model.name +
                                                    " whitens images as they are"});
   }
+  if (s.model.init == "dirac" && s.model.name == "mlp") {
+    problems.push_back({"model.init", "dirac; mlp has no convolution that could pass channels on"});
+  }
   const KnownDataset* data = FindDataset(s.data.name);
-  if (data == nullptr) return;
-  const absl::Status fits = CheckImages(network->name, data->name, data->height, data->width);
+  const int64_t side = s.data.image_size;               // Of own images.
+  if (data == nullptr && side < kLeastOwnSide) return;  // CheckOwnImages says that.
+  const absl::Status fits = data != nullptr
+                                ? CheckImages(network->name, data->name, data->height, data->width)
+                                : CheckImages(network->name, s.data.name, side, side);
   if (!fits.ok()) problems.push_back({"model.name", Message(fits)});
 }
 
@@ -142,9 +150,10 @@ void CheckOwnImages(const Specification& s, Problems& problems) {
     problems.push_back({"data.name", "'" + s.data.name + "' names no folder; expected " +
                                          std::string(kNameRule) + ", and no '.' first"});
   }
-  if (s.data.image_size < 8) {
-    problems.push_back({"data.image_size", std::to_string(s.data.image_size) +
-                                               "; expected 8 or more for your own images"});
+  if (s.data.image_size < kLeastOwnSide) {
+    problems.push_back({"data.image_size", std::to_string(s.data.image_size) + "; expected " +
+                                               std::to_string(kLeastOwnSide) +
+                                               " or more for your own images"});
   }
   if (attributes && s.data.labels.empty()) {
     problems.push_back({"data.labels", "binary_cross_entropy needs attributes to learn"});
@@ -204,7 +213,7 @@ void CheckIdentity(const Specification& s, Problems& problems) {
 // Which parameters there are to poke only the made model knows: the trainer refuses others.
 void CheckPoke(const Specification& s, Problems& problems) {
   if (s.Source(NoiseSource::kPoke).state == SourceState::kOff || s.measure.steps > 0) return;
-  if (FindDataset(s.data.name) == nullptr || s.sources.poke_step < PlannedSteps(s)) return;
+  if (PlannedExamples(s) == 0 || s.sources.poke_step < PlannedSteps(s)) return;
   problems.push_back(
       {"sources.poke.step", std::to_string(s.sources.poke_step) + " asked, the training has " +
                                 std::to_string(PlannedSteps(s)) +
@@ -228,6 +237,15 @@ void CheckSources(const Specification& s, Problems& problems) {
                         "with 2 shards the order of a sum changes nothing (a + b = b + a); "
                         "reduce_order: free needs 1 shard (no effect) or at least 3"});
   }
+}
+
+// Draws of dropout and dial have the step in their index.
+void CheckSteps(const Specification& s, Problems& problems) {
+  const int64_t steps = PlannedSteps(s);
+  if (s.measure.steps > 0 || steps <= kMostDrawnSteps) return;
+  problems.push_back({"train.epochs", std::to_string(steps) + " steps; expected at most " +
+                                          std::to_string(kMostDrawnSteps) +
+                                          ", so that no draw comes twice"});
 }
 
 // Each evaluation leaves a hash of the weights, and a file of predictions and one of weights where
@@ -260,6 +278,7 @@ void CheckEvaluations(const Specification& s, Problems& problems) {
 std::vector<FieldProblem> CheckTogether(const Specification& specification) {
   Problems problems;
   CheckModel(specification, problems);
+  CheckSteps(specification, problems);
   CheckShards(specification, problems);
   CheckDevices(specification, problems);
   CheckData(specification, problems);

@@ -10,6 +10,9 @@ namespace noisefloor {
 // Of a measurement: as the noise plan says, and with all physical sources held still.
 inline constexpr int64_t kMeasuredArms = 2;
 
+// Of a training: draws of dropout and dial have 28 bits for the step (worker/trainer/noise).
+inline constexpr int64_t kMostDrawnSteps = int64_t{1} << 28;
+
 // Examples that are trained on; 0 of a measurement, and for a data set that is not known, unless it
 // is a folder of own images of which so many are asked for.
 int64_t PlannedExamples(const Specification& specification);

@@ -14,6 +14,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -78,6 +79,7 @@ class Memory final : public TreeSource {
 class SmallDisk final : public ForwardingDisk {
  public:
   uint64_t room = 0;
+  bool next_sync_fails = false;
 
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenToOverwrite(const std::string& path) override {
     NF_ASSIGN_OR_RETURN(auto file, ForwardingDisk::OpenToOverwrite(path));
@@ -100,7 +102,10 @@ class SmallDisk final : public ForwardingDisk {
       return file_->ReadAt(offset_bytes, into);
     }
     absl::Status Truncate(uint64_t size_bytes) override { return file_->Truncate(size_bytes); }
-    absl::Status Sync() override { return file_->Sync(); }
+    absl::Status Sync() override {
+      if (std::exchange(disk_.next_sync_fails, false)) return FileError(path(), "sync", EIO);
+      return file_->Sync();
+    }
 
    private:
     SmallDisk& disk_;
@@ -244,6 +249,22 @@ TEST_F(TreeCacheTest, AFullDiskKeepsWhatHasCome) {
   EXPECT_TRUE(Bring(source, {CacheFolder(), kLimit, disk}).ok());
 
   EXPECT_THAT(source.asked, ElementsAre(Pair("a", 6)));
+}
+
+// What the pages have, the disk may not have.
+TEST_F(TreeCacheTest, AfterASyncThatFailedAFileComesAnew) {
+  Memory source(Files{{"a", "0123456789"}});
+  SmallDisk disk;
+  disk.room = 100;
+  disk.next_sync_fails = true;
+  EXPECT_FALSE(Bring(source, {CacheFolder(), kLimit, disk}).ok());
+  EXPECT_THAT(Trees(), IsEmpty());
+  ASSERT_FALSE(disk.next_sync_fails);
+  source.asked.clear();
+
+  EXPECT_TRUE(Bring(source, {CacheFolder(), kLimit, disk}).ok());
+
+  EXPECT_THAT(source.asked, ElementsAre(Pair("a", 0)));
 }
 
 TEST_F(TreeCacheTest, WhileOneBringsItNobodyElseDoes) {

@@ -10,6 +10,7 @@ namespace noisefloor {
 namespace {
 
 using testing::ElementsAre;
+using testing::StartsWith;
 
 TEST(CheckTogetherTest, DefaultsFitTogether) { EXPECT_THAT(ProblemsOf({}), ElementsAre()); }
 
@@ -263,6 +264,37 @@ TEST(CheckTogetherTest, APokeMustComeBeforeTheEnd) {
   Specification free = WithPoke(2, 16);
   free.Source(NoiseSource::kPoke).state = SourceState::kFree;
   EXPECT_THAT(ProblemsOf(free), testing::SizeIs(1));
+}
+
+TEST(CheckTogetherTest, OfOwnImagesWhatIsKnownIsChecked) {
+  Specification own = WithPoke(2, 16);
+  own.data.name = "own";
+  own.data.image_size = 32;
+  EXPECT_THAT(ProblemsOf(own), ElementsAre(StartsWith("sources.poke.step: 16 asked")));
+  own.data.train_examples = 0;
+  EXPECT_THAT(ProblemsOf(own), ElementsAre());
+  own.model.name = "vgg16";
+  own.data.image_size = 16;
+  EXPECT_THAT(ProblemsOf(own), ElementsAre(StartsWith("model.name: ")));
+}
+
+TEST(CheckTogetherTest, DiracNeedsAConvolution) {
+  EXPECT_THAT(ProblemsOf("mlp", "model.init", std::string("dirac")),
+              ElementsAre("model.init: dirac; mlp has no convolution that could pass channels on"));
+  EXPECT_THAT(ProblemsOf("small_cnn", "model.init", std::string("dirac")), ElementsAre());
+}
+
+TEST(CheckTogetherTest, NoDrawComesTwice) {
+  Specification specification;
+  specification.data.train_examples = 4096;
+  specification.train.batch_size = 1;
+  specification.train.epochs = 65536;  // 2^28 steps.
+  specification.evaluate.every_epochs = 0;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
+  specification.train.epochs = 65537;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.epochs: 268439552 steps; expected at most 268435456, so that no "
+                          "draw comes twice"));
 }
 
 TEST(CheckTogetherTest, APokeThatIsOffMaySayAnyStep) {

@@ -136,6 +136,11 @@ TEST(IdleSourcesTest, APokedZeroIsNoPoke) {
             "conv1.bias is 0 before its first step, which loses so small a poke");
   specification.sources.poke_step = 1;
   EXPECT_THAT(IdleOf(specification), IsEmpty());
+  specification.sources.poke_step = 0;
+  specification.model.name = "resnet9_whitened";
+  EXPECT_NE(IdleReason(specification, NoiseSource::kPoke), std::nullopt);
+  specification.sources.poke_parameter = "stem.bias";
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kPoke), std::nullopt) << "the patches' mean";
 }
 
 TEST(IdleSourcesTest, WithoutTrainingOnlyTheInitialWeightsAndTheEvaluationAreLeft) {

@@ -107,6 +107,16 @@ absl::StatusOr<Checkpoint> CheckpointFolder::LoadOne(const std::string& name,
     return InvalidInput(fmt::format("{}: {} bytes; this training has {}", kTensors,
                                     tensors.size_bytes, most_tensor_bytes));
   }
+  const auto too_large = [](const std::string& file, uint64_t bytes, uint64_t most) {
+    return InvalidInput(fmt::format("{}: {} bytes; expected at most {}", file, bytes, most));
+  };
+  const uint64_t events_bytes = manifest.files[kEvents].size_bytes;
+  if (events_bytes > kMostEventsBytes) return too_large(kEvents, events_bytes, kMostEventsBytes);
+  for (const KeptFile& file : manifest.kept) {
+    if (file.size_bytes > kMostKeptBytes) {
+      return too_large(file.name, file.size_bytes, kMostKeptBytes);
+    }
+  }
   Checkpoint checkpoint;
   checkpoint.step = manifest.step;
   checkpoint.facts = std::move(manifest.facts);

@@ -105,7 +105,9 @@ absl::StatusOr<Manifest> ManifestFromJson(std::string_view text, const Checkpoin
   const Json& inner = whole.Any("manifest");
   NF_RETURN_IF_ERROR(whole.Finish());
   if (sum != Sha256Hex(inner.dump())) return InvalidInput("it is not what was written");
-  const int64_t format = inner.is_object() ? inner.value("format", int64_t{0}) : 0;
+  const auto found = inner.find("format");
+  const int64_t format =
+      found != inner.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
   if (format != kCheckpointFormat) {
     return InvalidInput(fmt::format("its format is {}{}; this program reads {}", format,
                                     format > kCheckpointFormat ? ", of a newer program" : "",

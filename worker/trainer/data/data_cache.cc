@@ -64,7 +64,7 @@ class Used {
 }  // namespace
 
 absl::StatusOr<FolderState> StateOf(const KnownDataset& known, const std::string& folder) {
-  NF_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFiles(folder));
+  NF_ASSIGN_OR_RETURN(const std::vector<FolderEntry> entries, LocalFileSystem().List(folder));
   char real[PATH_MAX];
   if (realpath(folder.c_str(), real) == nullptr) return FileError(folder, "resolve", errno);
   std::string text = fmt::format("noisefloor source 1\n{} {} {} {} {} {} {}\n{}\n", known.name,
@@ -72,10 +72,15 @@ absl::StatusOr<FolderState> StateOf(const KnownDataset& known, const std::string
                                  known.train_examples, known.test_examples, real);
   FolderState state;
   state.newest = absl::InfinitePast();
-  for (const std::string& name : names) {
+  for (const FolderEntry& entry : entries) {
+    const std::string& name = entry.name;
     const std::string path = folder + "/" + name;
-    struct stat about {};
-    if (stat(path.c_str(), &about) != 0) return FileError(path, "look at", errno);
+    struct stat about {};  // Of what a link leads to: that is what is read.
+    if (stat(path.c_str(), &about) != 0) {
+      if (entry.kind == FileKind::kOther) continue;  // A link to nothing.
+      return FileError(path, "look at", errno);
+    }
+    if (!S_ISREG(about.st_mode)) continue;
     text += fmt::format("{} {} {} {} {} {}\n", name, about.st_dev, about.st_ino, about.st_size,
                         absl::ToUnixNanos(absl::TimeFromTimespec(about.st_mtim)),
                         absl::ToUnixNanos(absl::TimeFromTimespec(about.st_ctim)));

@@ -11,9 +11,9 @@ namespace noisefloor::trainer {
 
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 31;
-constexpr uint32_t kLabelMagic = 0x00000801;  // Unsigned bytes, one dimension.
-constexpr uint32_t kImageMagic = 0x00000803;  // Unsigned bytes, three dimensions.
+constexpr uint64_t kMostBytes = uint64_t{1} << 28;  // The largest known file has 47 MB.
+constexpr uint32_t kLabelMagic = 0x00000801;        // Unsigned bytes, one dimension.
+constexpr uint32_t kImageMagic = 0x00000803;        // Unsigned bytes, three dimensions.
 
 struct IdxFile {
   std::string path;

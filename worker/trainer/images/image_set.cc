@@ -90,10 +90,26 @@ class Decoding {
         results[i] = Decode(waiting_[i].first, waiting_[i].second, tools_[rank]);
       }
     };
+    std::vector<std::exception_ptr> thrown(threads);  // A picture's memory may not be there.
+    const auto guarded = [&](size_t rank) {
+      try {
+        work(rank);
+      } catch (...) {
+        thrown[rank] = std::current_exception();
+      }
+    };
     std::vector<std::thread> others;
-    for (size_t rank = 1; rank < threads; ++rank) others.emplace_back(work, rank);
-    if (threads > 0) work(0);
+    size_t rank = 1;
+    try {
+      for (; rank < threads; ++rank) others.emplace_back(guarded, rank);
+    } catch (const std::system_error&) {  // The machine gives no more: this thread does the rest.
+    }
+    for (; rank < threads; ++rank) guarded(rank);
+    if (threads > 0) guarded(0);
     for (std::thread& other : others) other.join();
+    for (const std::exception_ptr& one : thrown) {
+      if (one) std::rethrow_exception(one);
+    }
     waiting_.clear();
     waiting_bytes_ = 0;
     for (const absl::Status& result : results) NF_RETURN_IF_ERROR(result);

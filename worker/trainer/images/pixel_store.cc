@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "common/base/check.h"
@@ -16,6 +17,21 @@
 
 namespace noisefloor::trainer {
 
+namespace {
+
+// As any allocation that fails.
+class NoMemory : public std::bad_alloc {
+ public:
+  explicit NoMemory(uint64_t bytes)
+      : words_(fmt::format("no memory for {} bytes of pixels", bytes)) {}
+  const char* what() const noexcept override { return words_.c_str(); }
+
+ private:
+  std::string words_;
+};
+
+}  // namespace
+
 absl::StatusOr<PixelStore> PixelStore::Make(uint64_t slots, size_t slot_bytes,
                                             const std::string& folder) {
   PixelStore store(slot_bytes);
@@ -23,11 +39,7 @@ absl::StatusOr<PixelStore> PixelStore::Make(uint64_t slots, size_t slot_bytes,
   if (bytes == 0) return store;
   if (folder.empty()) {
     void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) {
-      return MakeError(
-          absl::StatusCode::kResourceExhausted,
-          fmt::format("no memory for {} bytes of pixels: {}", bytes, std::strerror(errno)));
-    }
+    if (mapped == MAP_FAILED) throw NoMemory(bytes);
     madvise(mapped, bytes, MADV_HUGEPAGE);  // Advice: a refusal only costs time.
     store.memory_ = std::span(static_cast<uint8_t*>(mapped), bytes);
     return store;

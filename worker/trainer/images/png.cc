@@ -60,6 +60,7 @@ class Decoder {
     // Sizes are judged by us, with words of ours; beyond 2^31 libpng refuses first.
     png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);
     png_set_chunk_malloc_max(png_, kMostChunkBytes);
+    png_set_chunk_cache_max(png_, 1);  // Texts and suggested palettes are passed over unread.
     png_read_info(png_, info_);
     return true;
   }

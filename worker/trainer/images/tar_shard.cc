@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <utility>
@@ -62,12 +63,44 @@ absl::StatusOr<std::string> PathOf(archive_entry* entry) {
   if (archive_entry_sparse_count(entry) > 0) {
     return InvalidInput("a sparse file; expected plain files and folders");
   }
-  if (path.substr(path.rfind('/') + 1).starts_with('.') || !IsPictureName(path)) return "";
-  if (archive_entry_size(entry) > kMostPictureBytes) {
+  const bool hidden = ("/" + path).find("/.") != std::string::npos;
+  if (hidden || !IsPictureName(path)) return "";
+  if (archive_entry_size(entry) < 0 || archive_entry_size(entry) > kMostPictureBytes) {
     return InvalidInput(
         fmt::format("{} bytes; expected at most {}", archive_entry_size(entry), kMostPictureBytes));
   }
   return path;
+}
+
+constexpr off_t kTarBlock = 512;
+
+// Whether the bytes [begin, end) of the file are zeros; of an unreadable file false.
+bool AreZeros(int file, off_t begin, off_t end) {
+  std::string piece(kBlockBytes, '\0');
+  while (begin < end) {
+    const auto wanted = static_cast<size_t>(std::min<off_t>(end - begin, kBlockBytes));
+    const ssize_t count = pread(file, piece.data(), wanted, begin);
+    if (count <= 0) return false;
+    const auto got = std::string_view(piece).substr(0, static_cast<size_t>(count));
+    if (got.find_first_not_of('\0') != std::string_view::npos) return false;
+    begin += count;
+  }
+  return true;
+}
+
+// libarchive takes the end of the file, and the first block of zeros, for the end of the shard: one
+// that was cut between two entries, or has another behind it, would lose pictures without a word.
+absl::Status CheckEnd(const std::string& shard, int file, off_t consumed) {
+  const off_t size = lseek(file, 0, SEEK_END);
+  if (size < 0) return FileError(shard, "look at", errno);
+  const off_t end = std::min(consumed, size);
+  if (!AreZeros(file, end, size)) {
+    return InvalidInput(shard + ": something follows the end of the tar file");
+  }
+  const bool ended =
+      size - end >= kTarBlock || AreZeros(file, std::max<off_t>(0, end - kTarBlock), end);
+  return ended ? absl::OkStatus()
+               : InvalidInput(shard + ": it ends early, without the zeros that end a tar file");
 }
 
 // A name as a message may show it.
@@ -110,8 +143,10 @@ absl::Status ReadShard(
   for (bool first = true;; first = false) {
     archive_entry* entry = nullptr;
     const int result = archive_read_next_header(reader.get(), &entry);
-    if (result == ARCHIVE_EOF && !first) return absl::OkStatus();
-    if (result == ARCHIVE_EOF) return InvalidInput(shard + ": a tar file without entries");
+    if (result == ARCHIVE_EOF && first) return InvalidInput(shard + ": a tar file without entries");
+    if (result == ARCHIVE_EOF) {
+      return CheckEnd(shard, file.file(), archive_filter_bytes(reader.get(), 0));
+    }
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
       return InvalidInput(fmt::format("{}: {}: {}", shard,
                                       first ? "not a tar file" : "a damaged tar file",

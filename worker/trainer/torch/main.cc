@@ -44,6 +44,7 @@ CauseClass CauseOfException(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error)) return CauseClass::kOutOfMemory;
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error)) return CauseClass::kOutOfMemory;
   if (IsLostDevice(error)) return CauseClass::kLostDevice;
+  if (dynamic_cast<const c10::ValueError*>(&error)) return CauseClass::kBadSpecification;
   return CauseClass::kBug;
 }
 

@@ -204,6 +204,11 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
 
   Surroundings surroundings(clock, hardware->gpu ? GpuUuid() : "");
   if (spec.measure.steps > 0) {
+    if (!request.weights.empty()) {
+      return fail(
+          CauseClass::kBadSpecification,
+          InvalidInput("weights: a member that measures (measure.steps above 0) takes none"));
+    }
     reporter.Hello({.stack = build.stack, .build = build.build, .environment = environment.dump()});
     return MeasureMember(request, {spec, streams, switches, *devices, clock},
                          std::move(environment), surroundings, reporter);
@@ -218,7 +223,12 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
                   .environment = environment.dump(),
                   .data_identity = dataset.ok() ? dataset->identity : "",
                   .resumes = checkpoints != nullptr});
-  if (!dataset.ok()) return fail(CauseClass::kBadData, dataset.status());
+  if (!dataset.ok()) {
+    // A disk that is full is the machine's fault.
+    return fail(absl::IsResourceExhausted(dataset.status()) ? CauseOf(dataset.status())
+                                                            : CauseClass::kBadData,
+                dataset.status());
+  }
   const absl::Status as_asked = CheckReadings(readings);
   if (!as_asked.ok()) return fail(CauseClass::kBug, as_asked);
   const absl::Status identity = CheckIdentity(*dataset, spec.data.identity);

@@ -53,6 +53,8 @@ TEST(ManifestTest, HostileOnesAreRefusedInWords) {
       {ManifestToJson(Whole()) + "x", "JSON"},
       {Changed([](Json& j) { j = 7; }), "its format is 0"},
       {Changed([](Json& j) { j["format"] = 9; }), "its format is 9, of a newer program"},
+      {Changed([](Json& j) { j["format"] = "2"; }), "its format is 0"},
+      {Changed([](Json& j) { j.erase("format"); }), "its format is 0"},
       {Changed([](Json& j) { j["more"] = 1; }), "more"},
       {Changed([](Json& j) { j.erase("facts"); }), "facts"},
       {Changed([](Json& j) { j["step"] = -1; }), "step"},

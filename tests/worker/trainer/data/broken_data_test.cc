@@ -134,7 +134,7 @@ TEST(BrokenDataTest, IdxImagesAreRefusedWithTheReason) {
                      path + ": images of 2x3; expected 3x2"},
                     {"enormous sizes",
                      Put(name, BigEndian(0x803) + std::string(12, '\xff') + good.substr(16)),
-                     path + ": sizes of more than 2147483648 bytes"},
+                     path + ": sizes of more than 268435456 bytes"},
                 });
 }
 

@@ -127,6 +127,24 @@ TEST_F(DataCacheTest, AChangedPixelIsFoundOutAlsoWhenTheTimeOfContentIsPutBack) 
   EXPECT_EQ(Files(".data").size(), 2u);
 }
 
+// As data stores make them: a folder of links, of which one comes to lead elsewhere.
+TEST_F(DataCacheTest, WhatALinkLeadsToIsLookedAt) {
+  const std::string path = root_.Path("ten/data_batch_3.bin");
+  const std::string store = root_.Path("store"), other = root_.Path("other");
+  std::filesystem::rename(path, store);
+  std::filesystem::copy_file(store, other);
+  FlipByte(other, 5);
+  std::filesystem::create_symlink(store, path);
+  const Dataset before = Load();
+
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(other, path);
+  EXPECT_NE(Load().identity, before.identity);
+
+  FlipByte(other, 5);
+  EXPECT_EQ(Load().identity, before.identity);
+}
+
 TEST_F(DataCacheTest, AReplacedFileAndANewOneAreFoundOut) {
   const FolderState first = StateOf(kTinyCifar10, root_.Path("ten")).value();
   const std::string path = root_.Path("ten/test_batch.bin");

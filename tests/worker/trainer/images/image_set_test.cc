@@ -105,6 +105,14 @@ TEST(ImageSetTest, ATarIsTheFolderItWasMadeOf) {
   EXPECT_EQ(tar.train.images, loose.train.images);
   EXPECT_EQ(tar.test.labels, loose.test.labels);
 
+  // What is hidden is passed over in both.
+  DataRoot hidden;
+  std::vector<test::TarEntry> entries = PetsEntries();
+  entries.push_back({"train/.ipynb_checkpoints/1.png", Shot(9)});
+  entries.push_back({"train/cat/.cache/1.png", Shot(9)});
+  hidden.Put("pets/all.tar", test::Tar(entries));
+  EXPECT_EQ(Load(hidden, PetsSettings()).value().identity, loose.identity);
+
   // A class beside a shard.
   for (int i = 1; i <= 2; ++i) both.Put(fmt::format("pets/train/cat/{}.png", i), Shot(i));
   both.Put("pets/0.tar", test::Tar({{"./train/dog/1.png", Shot(3)}, {"val/cat/1.png", Shot(5)}}));

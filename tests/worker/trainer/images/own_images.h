@@ -53,12 +53,14 @@ inline void PutPets(const DataRoot& root) {
   for (const std::string& path : PetPaths()) root.Put("pets/" + path, Shot(seed++));
 }
 
-inline std::string PetsTar() {
+inline std::vector<test::TarEntry> PetsEntries() {
   std::vector<test::TarEntry> entries = {{"train", "", '5'}};
   uint64_t seed = 1;
   for (const std::string& path : PetPaths()) entries.push_back({path, Shot(seed++)});
-  return test::Tar(entries);
+  return entries;
 }
+
+inline std::string PetsTar() { return test::Tar(PetsEntries()); }
 
 inline absl::StatusOr<Dataset> Load(const DataRoot& root, const ImageSettings& settings,
                                     ExampleLimits limits = {}, int64_t threads = 1) {

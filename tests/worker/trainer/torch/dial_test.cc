@@ -103,6 +103,24 @@ TEST(DialTest, ThreadsChangeNothing) {
   for (size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(at::equal(one[i], three[i])) << i;
 }
 
+// In a time that does not rise with every star.
+TEST(DialTest, ManyStarsAreNoHang) {
+  const auto model = SmallCnn();
+  const std::string stars(2000, '*');
+  EXPECT_TRUE(
+      Dial::Make(DialedBy(0.5, stars + "conv1" + stars + "weight" + stars), kDraws, *model, nullptr)
+          .ok());
+  EXPECT_FALSE(Dial::Make(DialedBy(0.5, stars + "*c*o*n*v*1*x"), kDraws, *model, nullptr).ok());
+}
+
+TEST(DialTest, WhatIsNotLearnedHasNothingToDial) {
+  const auto model = MakeModel({.name = "resnet9_whitened", .width = 8}, {3, 32, 32, 10}, at::kCPU);
+  EXPECT_TRUE(Dial::Make(DialedBy(0.5, "stem.bias"), kDraws, *model, nullptr).ok());
+  EXPECT_EQ(Dial::Make(DialedBy(0.5, "stem.weight"), kDraws, *model, nullptr).status().message(),
+            "sources.dial.parameters: the model learns no parameter 'stem.weight'; its first is "
+            "'stem.bias'");
+}
+
 TEST(DialTest, DoublesAreDialedAsDoubles) {
   const auto model = SmallCnn();
   model->ToType(at::kDouble);
@@ -154,7 +172,7 @@ TEST(DialTest, WhatNoParameterHasIsRefusedByName) {
   for (const char* pattern : {"conv9.*", "conv1", "onv1.weight", "conv1.weight*x", ""}) {
     const auto dial =
         Dial::Make(DialedBy(0.1, std::string("conv1.*,") + pattern), kDraws, *model, nullptr);
-    EXPECT_EQ(Message(dial.status()), "sources.dial.parameters: the model has no parameter '" +
+    EXPECT_EQ(Message(dial.status()), "sources.dial.parameters: the model learns no parameter '" +
                                           std::string(pattern) + "'; its first is 'conv1.weight'");
   }
 }

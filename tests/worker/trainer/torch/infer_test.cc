@@ -73,6 +73,37 @@ TEST(InferTest, ThePredictionsAreThoseOfTheTrainingToTheBit) {
   }
 }
 
+// The file has doubles rounded to floats: what it says is evaluated as the training evaluates.
+TEST(InferTest, OfATrainingInDoublesTestsAreInDoubles) {
+  TrainerRequest request = SmallRequest();
+  request.specification.train.epochs = 1;
+  request.specification.train.precision = "fp64";
+  const Ran trained = RunTrainer(request);
+  ASSERT_EQ(trained.exit_code, 0) << trained.outcome().message;
+
+  const Ran given = RunTrainer(Given(request));
+
+  ASSERT_EQ(given.exit_code, 0) << given.outcome().message;
+  EXPECT_NE(given.Hash("weights"), trained.Hash("weights"));
+  EXPECT_EQ(given.outcome().per_class_accuracy, trained.outcome().per_class_accuracy);
+  EXPECT_NEAR(given.outcome().metrics.at("loss"), trained.outcome().metrics.at("loss"), 1e-6);
+  TrainerRequest in_floats = Given(request);
+  in_floats.specification.train.precision = "fp32";
+  EXPECT_NE(RunTrainer(in_floats).Hash("weights"), given.Hash("weights")) << "of another type";
+}
+
+TEST(InferTest, WhoMeasuresTakesNoWeights) {
+  TrainerRequest request = SmallRequest();
+  request.specification.train.epochs = 1;
+  ASSERT_EQ(RunTrainer(request).exit_code, 0);
+  TrainerRequest given = Given(request);
+  given.specification.measure.steps = 2;
+
+  const Ran ran = RunTrainer(given);
+
+  EXPECT_EQ(ran.outcome().cause, CauseClass::kBadSpecification) << ran.outcome().message;
+}
+
 TEST(InferTest, LanesChangeNothingAndOtherWeightsChangeThePredictions) {
   TrainerRequest request = SmallRequest();
   request.specification.train.epochs = 1;

@@ -83,7 +83,7 @@ TEST(DialedTrainingTest, APatternThatNoParameterHasEndsTheMember) {
   const Ran ran = RunTrainer(request);
   EXPECT_EQ(ran.exit_code, 10);
   EXPECT_EQ(ran.outcome().message,
-            "sources.dial.parameters: the model has no parameter 'fc9.*'; its first is "
+            "sources.dial.parameters: the model learns no parameter 'fc9.*'; its first is "
             "'conv1.weight'");
 }
 

@@ -377,6 +377,29 @@ TEST_F(EvaluatorTest, UsesThreadsThatHaveNotTrainedWhenItIsTold) {
   EXPECT_FALSE(fresh.Asked().contains(trains));
 }
 
+// Another thread chooses another number in the middle, as a rank does that has no batch.
+class Disturbed final : public Model {
+ public:
+  at::Tensor Forward(const at::Tensor& images, const ForwardPass&) const override {
+    std::thread([] { at::set_num_threads(3); }).join();
+    at::parallel_for(0, 8, 1, [](int64_t, int64_t) {});
+    threads_ = at::get_num_threads();
+    return at::zeros({images.size(0), 2});
+  }
+  int threads() const { return threads_; }
+
+ private:
+  mutable int threads_ = 0;
+};
+
+TEST_F(EvaluatorTest, TheNumberOfThreadsIsItsOwnOnThreadsThatHaveNotWorkedYet) {
+  const int before = at::get_num_threads();
+  const Disturbed model;
+  EXPECT_TRUE(Predict({.batch_size = 6, .threads = 1, .fresh_threads = true}, model).ok());
+  at::set_num_threads(before);
+  EXPECT_EQ(model.threads(), 1);
+}
+
 TEST_F(EvaluatorTest, ASwitchThatReadsOtherwiseIsAnErrorAndNothingIsPredicted) {
   const Witness witness;
   const auto logits = Predict({.training = {.aten_capability = "AVX1024"}}, witness);

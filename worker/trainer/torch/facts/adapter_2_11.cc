@@ -19,10 +19,11 @@ bool Reduces(at::CuBLASReductionOption option) {
 
 bool IsLostDevice(const std::exception& error) {
   if (dynamic_cast<const c10::AcceleratorError*>(&error) != nullptr) return true;
-  // Of a kernel of our own.
+  // Of a kernel of our own, and of calls of the driver.
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  return torch_error != nullptr &&
-         std::string_view(torch_error->what_without_backtrace()).starts_with("CUDA error: ");
+  if (torch_error == nullptr) return false;
+  const std::string_view text = torch_error->what_without_backtrace();
+  return text.starts_with("CUDA error: ") || text.starts_with("CUDA driver error: ");
 }
 
 bool ReducesFp16(const at::Context& context) { return Reduces(context.allowFP16ReductionCuBLAS()); }

@@ -9,9 +9,12 @@
 
 namespace noisefloor::trainer {
 
-// Throws c10::Error, in the words by which the program knows a lost device, when a launch fails.
+// Throws c10::Error when a launch fails: OutOfMemoryError, or in the words by which the program
+// knows a lost device.
 inline void LaunchOrThrow(cuda::KernelLauncher& launcher, const cuda::KernelLaunch& launch) {
   const absl::Status status = launcher.Launch(launch);
+  TORCH_CHECK_WITH(OutOfMemoryError, !absl::IsResourceExhausted(status),
+                   std::string(status.message()));
   TORCH_CHECK(status.ok(), "CUDA error: ", std::string(status.message()));
 }
 

@@ -9,6 +9,11 @@
 namespace noisefloor::trainer {
 
 at::Tensor BatchNorm::operator()(const at::Tensor& x, const ForwardPass& pass) const {
+  // The running variance divides by one less than their number.
+  TORCH_CHECK_VALUE(!pass.training || x.numel() > x.size(1),
+                    "batch normalisation of one value a channel, of a shard of ", x.sizes(),
+                    ": expected a larger train.batch_size, fewer train.shards, train.drop_last or "
+                    "larger images");
   // With momentum 1 the batch's own statistics are what is written.
   return pass.training
              ? at::batch_norm(x, weight, bias, batch_mean, batch_variance, /*training=*/true,

@@ -287,7 +287,9 @@ Sequence& Sequence::Add(const Sequence& inner, const Sequence& around) {
       [inner, around](const at::Tensor& x, const ForwardPass& pass) {
         const at::Tensor beside = around(x, pass);
         at::Tensor sum = inner(x, pass);
-        return inner.own_ ? sum.add_(beside) : sum + beside;
+        // In place only where that rounds no further: autocast leaves some sums in float.
+        const bool same = at::result_type(sum, beside) == sum.scalar_type();
+        return inner.own_ && same ? sum.add_(beside) : sum + beside;
       },
       inner.features_);
 }

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -16,15 +17,25 @@ namespace noisefloor::trainer {
 namespace {
 
 // Whether `name` is `pattern`, in which each * stands for any characters or none.
+// In at most as many steps as the product of their lengths: only the last * ever takes more.
 bool Matches(std::string_view pattern, std::string_view name) {
-  const size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return pattern == name;
-  if (!name.starts_with(pattern.substr(0, star))) return false;
-  const std::string_view rest = pattern.substr(star + 1);
-  for (size_t at = star; at <= name.size(); ++at) {
-    if (Matches(rest, name.substr(at))) return true;
+  size_t p = 0, n = 0;
+  size_t behind_star = std::string_view::npos, taken = 0;  // The last *, and where its part ends.
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      behind_star = ++p;
+      taken = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (behind_star != std::string_view::npos) {
+      p = behind_star;
+      n = ++taken;
+    } else {
+      return false;
+    }
   }
-  return false;
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
 template <typename T>
@@ -47,7 +58,9 @@ absl::StatusOr<Dial> Dial::Make(const Specification& specification, const DialDr
   const std::string& text = specification.sources.dial_parameters;
   const std::vector<std::string> patterns = absl::StrSplit(text.empty() ? "*" : text, ',');
   std::vector<bool> used(patterns.size());
+  const std::vector<double> rates = model.Rates(1);
   for (size_t place = 0; place < model.parameters().size(); ++place) {
+    if (rates[place] == 0) continue;  // What is not learned has no gradient.
     const std::string& name = model.parameters()[place].name;
     bool dialed = false;
     for (size_t p = 0; p < patterns.size(); ++p) {
@@ -60,8 +73,10 @@ absl::StatusOr<Dial> Dial::Make(const Specification& specification, const DialDr
   }
   for (size_t p = 0; p < patterns.size(); ++p) {
     if (used[p]) continue;
-    return InvalidInput("sources.dial.parameters: the model has no parameter '" + patterns[p] +
-                        "'; its first is '" + model.parameters().front().name + "'");
+    const auto learned = std::ranges::find_if(rates, [](double rate) { return rate != 0; });
+    const auto first = static_cast<size_t>(learned - rates.begin());
+    return InvalidInput("sources.dial.parameters: the model learns no parameter '" + patterns[p] +
+                        "'; its first is '" + model.parameters()[first].name + "'");
   }
   return dial;
 }

@@ -39,6 +39,9 @@ absl::StatusOr<std::vector<float>> Evaluator::Predict(const Model& model, int64_
   const int64_t batches = (split_.size() + plan_.batch_size - 1) / plan_.batch_size;
   std::vector<float> logits(static_cast<size_t>(split_.size() * classes));
   team.Run([&](int64_t rank) {
+    // A thread that has done nothing in parallel yet would take over, at its first operation, the
+    // number that some thread set last.
+    at::internal::lazy_init_num_threads();
     at::set_num_threads(static_cast<int>(plan_.threads));
     for (int64_t i = rank; i < batches; i += team.size()) {
       const int64_t first = i * plan_.batch_size;

@@ -7,6 +7,7 @@
 #include "common/files/npy.h"
 #include "common/files/safetensors.h"
 #include "common/files/tensor_hash.h"
+#include "common/trainer_protocol/json.h"
 #include "worker/trainer/data/groups_csv.h"
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/step/metrics.h"
@@ -51,7 +52,10 @@ absl::Status Results::NoteLast(const Figures& figures, const std::vector<float>&
   NF_ASSIGN_OR_RETURN(outcome_.hashes["logits"],
                       HashTensors({MakeTensorView<float>("logits", shape, logits)}));
   outcome_.metrics = {figures.metrics.begin(), figures.metrics.end()};
-  outcome_.per_class_accuracy = figures.per_class_accuracy;
+  // Of more classes than an outcome takes there is no accuracy of each.
+  if (figures.per_class_accuracy.size() <= kMaxOutcomeEntries) {
+    outcome_.per_class_accuracy = figures.per_class_accuracy;
+  }
   return absl::OkStatus();
 }
 

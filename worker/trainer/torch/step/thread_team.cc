@@ -10,12 +10,19 @@ ThreadTeam::ThreadTeam(int64_t size, const std::function<void()>& prepare)
     prepare();
     return;
   }
-  for (int64_t rank = 0; rank < size_; ++rank) {
-    threads_.emplace_back([this, rank, prepare] { Loop(rank, prepare); });
+  try {
+    for (int64_t rank = 0; rank < size_; ++rank) {
+      threads_.emplace_back([this, rank, prepare] { Loop(rank, prepare); });
+    }
+  } catch (...) {  // The machine gives no more threads: those there are must end first.
+    Stop();
+    throw;
   }
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { Stop(); }
+
+void ThreadTeam::Stop() {
   {
     MutexLock lock(mutex_);
     stopping_ = true;

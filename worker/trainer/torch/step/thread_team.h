@@ -14,7 +14,8 @@ namespace noisefloor::trainer {
 // One caller at a time. A team of one works on the caller's own thread.
 class ThreadTeam {
  public:
-  // `prepare` runs once on each thread of the team, before its first work.
+  // `prepare` runs once on each thread of the team, before its first work. Throws std::system_error
+  // where the machine gives too few threads.
   ThreadTeam(int64_t size, const std::function<void()>& prepare);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -27,6 +28,7 @@ class ThreadTeam {
   int64_t size() const { return size_; }
 
  private:
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
   void Loop(int64_t rank, const std::function<void()>& prepare) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const int64_t size_;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "common/trainer_protocol/networks.h"
+#include "common/trainer_protocol/steps.h"
 #include "worker/trainer/data/examples_seen.h"
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/model/init.h"
@@ -234,6 +236,15 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   NF_RETURN_IF_ERROR(NoteStart(*model, batches, results));
 
   const StepCounts counts{batches.per_epoch(), batches.per_epoch() * spec.train.epochs};
+  if (poke.on && poke.step >= counts.total) {
+    return InvalidInput("sources.poke.step: " + std::to_string(poke.step) +
+                        " asked, the training has " + std::to_string(counts.total) +
+                        " steps, counted from 0: the poke would never happen");
+  }
+  if (counts.total > kMostDrawnSteps) {
+    return InvalidInput(std::to_string(counts.total) + " steps; expected at most " +
+                        std::to_string(kMostDrawnSteps) + ", so that no draw comes twice");
+  }
   GradientShards shards(
       ShardOptionsOf(spec, input.streams, input.switches.threads, LaunchersOf(kernels)),
       MakeReplicas(input, *model));
