@@ -1,5 +1,7 @@
 #include "common/stacks/installed_stack.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -62,7 +64,7 @@ absl::Status PlaceTrainer(const std::string& program_folder, const std::string& 
   if (AreEqual(program, placed)) return absl::OkStatus();
   NF_RETURN_IF_ERROR(CreateDirectories(folder + "/libexec"));
   // Beside it, then renamed: one that runs goes on.
-  const std::string fresh = placed + ".new";
+  const std::string fresh = fmt::format("{}.new-{}", placed, getpid());  // Others may do the same.
   std::error_code error;
   fs::copy_file(program, fresh, fs::copy_options::overwrite_existing, error);
   if (!error) fs::rename(fresh, placed, error);

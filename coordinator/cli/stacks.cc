@@ -1,4 +1,8 @@
 // Stacks on this machine: what there is, and the LibTorch of those that are installed.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "fmt/format.h"
@@ -26,6 +30,26 @@ std::vector<std::string> Names() {
   for (const KnownStack& stack : KnownStacks()) names.push_back(stack.name);
   return names;
 }
+
+// A lock beside a stack's folder, for who installs or removes it.
+class Alone {
+ public:
+  // Where none can be made nothing can be changed either, and the change says why.
+  explicit Alone(const std::string& folder)
+      : file_(open((folder + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)),
+        held_(file_ < 0 || flock(file_, LOCK_EX | LOCK_NB) == 0) {}
+  ~Alone() {
+    if (file_ >= 0) close(file_);
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+  bool held() const { return held_; }
+
+ private:
+  const int file_;
+  const bool held_;
+};
 
 class Stacks final : public Command {
  public:
@@ -105,9 +129,20 @@ class Stacks final : public Command {
     return kDone;
   }
 
+  static absl::Status Busy(const KnownStack& stack) {
+    return MakeError(
+        absl::StatusCode::kUnavailable,
+        fmt::format("{} is being installed or removed by another process", stack.name));
+  }
+
   static absl::StatusOr<int> Install(Context& context, const KnownStack& stack,
                                      const std::string& folder) {
-    if (!HasLibTorch(folder, stack)) NF_RETURN_IF_ERROR(Download(context, stack, folder));
+    if (!HasLibTorch(folder, stack)) {
+      NF_RETURN_IF_ERROR(CreateDirectories(StacksFolder(context.default_cache)));
+      const Alone alone(folder);
+      if (!alone.held()) return Busy(stack);
+      NF_RETURN_IF_ERROR(Download(context, stack, folder));
+    }
     NF_RETURN_IF_ERROR(PlaceTrainer(context.program_folder, folder, stack));
     context.err << fmt::format("{} is in {}\n", stack.name, folder);
     if (context.Json()) PrintJson(context.out, ToJson(context, stack));
@@ -224,7 +259,18 @@ class Stacks final : public Command {
       return MakeError(absl::StatusCode::kNotFound,
                        fmt::format("{} is not installed: there is no {}", stack.name, folder));
     }
-    NF_RETURN_IF_ERROR(RemoveTree(folder));
+    const Alone alone(folder);
+    if (!alone.held()) return Busy(stack);
+    // Renamed first: half of one would count as installed.
+    const std::string aside = folder + ".removed";
+    NF_RETURN_IF_ERROR(RemoveTree(aside));
+    std::error_code error;
+    std::filesystem::rename(folder, aside, error);
+    if (error) {
+      return MakeError(absl::StatusCode::kPermissionDenied,
+                       fmt::format("cannot rename {}: {}", folder, error.message()));
+    }
+    NF_RETURN_IF_ERROR(RemoveTree(aside));
     context.err << fmt::format("removed {}\n", folder);
     return kDone;
   }

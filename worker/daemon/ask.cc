@@ -87,6 +87,14 @@ std::string LastWords(int file) {
   return text.empty() ? "" : ": " + text;
 }
 
+std::string AnswerIn(std::string text) {
+  const size_t begin = text.find_first_not_of(" \n\r\t");
+  const size_t last = text.find_last_not_of(" \n\r\t");
+  if (begin == std::string::npos || text[begin] == '{') return text;
+  const size_t line = text.rfind('\n', last);
+  return line == std::string::npos || line < begin ? text : text.substr(line + 1);
+}
+
 // Waits for its end. `cut_off`: why it is not let finish; "" = it has closed its output.
 absl::StatusOr<std::string> End(Asked& asked, std::string cut_off, absl::Duration silence) {
   pollfd gone = {asked.child.pidfd, POLLIN, 0};
@@ -108,7 +116,7 @@ absl::StatusOr<std::string> End(Asked& asked, std::string cut_off, absl::Duratio
                                     end.signalled ? "ended by signal" : "exit code", end.code,
                                     words));
   }
-  return std::move(asked.text);
+  return AnswerIn(std::move(asked.text));
 }
 
 class Round {

@@ -21,7 +21,8 @@ struct AskOptions {
   absl::Duration silence = absl::Minutes(2);  // One that says nothing for so long is killed.
 };
 
-// The answers in the order of the questions; at most 1 MiB each. An error says why there is none:
+// The answers in the order of the questions; at most 1 MiB each. Of one that does not begin
+// with '{' the last line: a script's own words may come before. An error says why there is none:
 // the program cannot be started, failed, was silent. See spawn.h for the thread that may call this.
 std::vector<absl::StatusOr<std::string>> Ask(const std::vector<Question>& questions,
                                              const AskOptions& options);

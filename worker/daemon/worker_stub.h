@@ -12,9 +12,10 @@
 
 namespace noisefloor {
 
-// Of a call that carries a file of `size` bytes, either way: a MiB a second, and a minute.
+// Of a call that carries a file of `size` bytes, either way: 64 KiB a second, and a minute. What is
+// cut off begins anew, so that a slow line must have the time for a whole file.
 inline absl::Duration DeadlineFor(uint64_t size) {
-  return absl::Seconds(60) + absl::Seconds(static_cast<int64_t>(size >> 20));
+  return absl::Seconds(60) + absl::Seconds(static_cast<int64_t>(size >> 16));
 }
 
 // Any thread. Who calls takes the stub first and keeps it while the call lasts: one that is

@@ -40,6 +40,15 @@ TEST(AskTest, SeveralRunAtOnce) {
   unlink((folder + "nf-b").c_str());
 }
 
+TEST(AskTest, WhatAScriptSaysBeforeIsNoPartOfIt) {
+  const auto answers = Ask({Shell("echo 'Using cpu'; echo; echo '{\"a\": 1}'; echo"),
+                            Shell("printf '{\n\"a\":\n1}\n'"), Shell("printf 'no\nend'")},
+                           {});
+  EXPECT_EQ(*answers[0], "{\"a\": 1}\n\n");
+  EXPECT_EQ(*answers[1], "{\n\"a\":\n1}\n");
+  EXPECT_EQ(*answers[2], "end");
+}
+
 TEST(AskTest, EveryFailureHasItsReason) {
   const auto answers = Ask({Shell("exit 3"),
                             Shell("kill -9 $$"),

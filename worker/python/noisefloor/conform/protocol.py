@@ -64,7 +64,8 @@ class Script:
                                   timeout=self._timeout)
             if done.returncode != 0:
                 raise RuntimeError(done.stdout + done.stderr)
-            self._described = json.loads(done.stdout)
+            said = done.stdout.strip()  # As the worker takes it.
+            self._described = json.loads(said if said.startswith("{") else said.split("\n")[-1])
         return self._described
 
     def request(self, work: str, free: Sequence[str], replicate: int,
