@@ -183,6 +183,20 @@ void StepOn(const Batch& batch, int64_t step, double learning_rate, const Dial& 
   moving.report.steps = step + 1;
 }
 
+// What the coordinator cannot check of a data set that it does not know.
+absl::Status CheckCounts(const Poke& poke, const StepCounts& counts) {
+  if (poke.on && poke.step >= counts.total) {
+    return InvalidInput("sources.poke.step: " + std::to_string(poke.step) +
+                        " asked, the training has " + std::to_string(counts.total) +
+                        " steps, counted from 0: the poke would never happen");
+  }
+  if (counts.total > kMostDrawnSteps) {
+    return InvalidInput(std::to_string(counts.total) + " steps; expected at most " +
+                        std::to_string(kMostDrawnSteps) + ", so that no draw comes twice");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 ModelShape ShapeOf(const Dataset& dataset) {
@@ -236,15 +250,7 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   NF_RETURN_IF_ERROR(NoteStart(*model, batches, results));
 
   const StepCounts counts{batches.per_epoch(), batches.per_epoch() * spec.train.epochs};
-  if (poke.on && poke.step >= counts.total) {
-    return InvalidInput("sources.poke.step: " + std::to_string(poke.step) +
-                        " asked, the training has " + std::to_string(counts.total) +
-                        " steps, counted from 0: the poke would never happen");
-  }
-  if (counts.total > kMostDrawnSteps) {
-    return InvalidInput(std::to_string(counts.total) + " steps; expected at most " +
-                        std::to_string(kMostDrawnSteps) + ", so that no draw comes twice");
-  }
+  NF_RETURN_IF_ERROR(CheckCounts(poke, counts));
   GradientShards shards(
       ShardOptionsOf(spec, input.streams, input.switches.threads, LaunchersOf(kernels)),
       MakeReplicas(input, *model));
