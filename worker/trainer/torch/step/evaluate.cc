@@ -40,8 +40,9 @@ absl::StatusOr<std::vector<float>> Evaluator::Predict(const Model& model, int64_
   std::vector<float> logits(static_cast<size_t>(split_.size() * classes));
   team.Run([&](int64_t rank) {
     // A thread that has done nothing in parallel yet would take over, at its first operation, the
-    // number that some thread set last.
+    // number that some thread set last. Ours and LibTorch's code may each keep whether it has.
     at::internal::lazy_init_num_threads();
+    (void)at::get_num_threads();
     at::set_num_threads(static_cast<int>(plan_.threads));
     for (int64_t i = rank; i < batches; i += team.size()) {
       const int64_t first = i * plan_.batch_size;
