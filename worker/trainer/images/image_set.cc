@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
