@@ -232,6 +232,10 @@ void CheckSources(const Specification& s, Problems& problems) {
   needs(NoiseSource::kDial, s.sources.dial_size > 0, "sources.dial.size", "a size above 0");
   needs(NoiseSource::kLoad, !s.sources.load_choices.empty(), "sources.load.choices",
         "a list of numbers of busy threads to draw from");
+  if (s.sources.kernels_kind == "noisy" && s.train.precision == "fp64") {
+    problems.push_back(
+        {"sources.kernels.kind", "noisy; its sums are of floats; expected stock with fp64"});
+  }
   if (s.Source(NoiseSource::kReduceOrder).state == SourceState::kFree && s.train.shards == 2) {
     problems.push_back({"train.shards",
                         "with 2 shards the order of a sum changes nothing (a + b = b + a); "

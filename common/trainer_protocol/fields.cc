@@ -180,6 +180,10 @@ std::vector<Field> FieldsOfSourcesAndEvaluation() {
       NF_CHOICE("sources.augment.key", sources.augment_key,
                 "what indexes a draw: the example, or its position in the epoch", "example",
                 "position"),
+      NF_CHOICE("sources.kernels.kind", sources.kernels_kind,
+                "which kernels a GPU has where they are free: LibTorch's choice, or gradients of "
+                "biases as sums of atomic additions besides",
+                "stock", "noisy"),
       NF_INT("sources.poke.step", sources.poke_step, 0, 1e9,
              "optimiser steps done before the poke"),
       NF_TEXT("sources.poke.parameter", sources.poke_parameter, 200,

@@ -98,8 +98,9 @@ struct TrainSettings {
 struct SourceSettings {
   int64_t shuffle_window = 0;  // data_order: 0 = full permutation.
   std::string augment_key = "example";
-  int64_t poke_step = 0;       // Optimiser steps done before the poke.
-  std::string poke_parameter;  // Empty: the first, in name order.
+  std::string kernels_kind = "stock";  // Of free kernels; "noisy": sums by atomic additions, too.
+  int64_t poke_step = 0;               // Optimiser steps done before the poke.
+  std::string poke_parameter;          // Empty: the first, in name order.
   int64_t poke_element = 0;
   std::vector<int64_t> thread_choices;
   double dial_size = 0;         // Deviation of the noise, as a share of each gradient element.

@@ -91,9 +91,12 @@ TEST(CheckMeasureTest, NothingIsDialedAndThereIsNoLoad) {
   Specification specification = Measurement();
   specification.sources.dial_size = 0.5;
   specification.sources.load_choices = {1};
+  specification.sources.kernels_kind = "noisy";
   EXPECT_THAT(
       ProblemsOf(specification),
-      ElementsAre("sources.dial.size: a measurement does not read it; expected 0, the default",
+      ElementsAre("sources.kernels.kind: a measurement does not read it; expected stock, the "
+                  "default",
+                  "sources.dial.size: a measurement does not read it; expected 0, the default",
                   "sources.load.choices: a measurement does not read it; expected [], the "
                   "default"));
   specification.Source(NoiseSource::kDial).state = SourceState::kFree;

@@ -142,6 +142,18 @@ TEST(CheckTogetherTest, ADialNeedsASizeAndALoadChoices) {
   EXPECT_THAT(ProblemsOf(specification), ElementsAre());
 }
 
+// The kernel adds floats. What kernels there are where they are fixed, is left alone.
+TEST(CheckTogetherTest, NoisySumsAreOfFloats) {
+  Specification specification;
+  specification.sources.kernels_kind = "noisy";
+  specification.Source(NoiseSource::kKernels).state = SourceState::kFree;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
+  specification.train.precision = "fp64";
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("sources.kernels.kind: noisy; its sums are of floats; expected stock "
+                          "with fp64"));
+}
+
 // Of a network with one setting changed.
 std::vector<std::string> ProblemsOf(const char* model, std::string_view path, SettingValue value) {
   Specification specification;

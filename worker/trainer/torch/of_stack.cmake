@@ -10,7 +10,7 @@ function(noisefloor_trainer_of stack suffix)
       facts/probe_run.cc facts/switches.cc
       model/densenet.cc model/efficientnet.cc model/host_tensors.cc model/inception_v3.cc
       model/init.cc model/layers.cc model/lenet.cc model/load_weights.cc model/medium_cnn.cc
-      model/mlp.cc model/mobilenet.cc model/model.cc model/pool_relu.cc model/precision.cc
+      model/mlp.cc model/mobilenet.cc model/model.cc model/noisy_bias.cc model/pool_relu.cc model/precision.cc
       model/resnet.cc model/sequence.cc model/small_cnn.cc model/vgg.cc model/vit.cc
       model/weights.cc model/xception.cc
       optim/dial.cc optim/optimizer.cc optim/poke.cc optim/state.cc optim/update.cc
@@ -21,7 +21,7 @@ function(noisefloor_trainer_of stack suffix)
       measure_member.h member.h pch.h try_device.h
       facts/adapter.h facts/device.h facts/environment.h facts/kernels.h facts/switches.h
       model/host_tensors.h model/init.h model/launch.h model/layers.h model/load_weights.h model/model.h
-      model/networks.h model/pool_relu.h model/precision.h model/sequence.h model/weights.h
+      model/networks.h model/noisy_bias.h model/pool_relu.h model/precision.h model/sequence.h model/weights.h
       optim/dial.h optim/optimizer.h optim/poke.h optim/state.h optim/update.h
       step/arm.h step/batches.h step/checkpointer.h step/device_images.h step/evaluate.h
       step/infer.h step/journal.h step/measure.h step/memory.h step/moving.h step/results.h

@@ -32,37 +32,46 @@ class HostDevice : public TestDevice {
 };
 
 #ifdef NOISEFLOOR_HAS_CUBINS
-class GpuDevice : public TestDevice {
- public:
-  explicit GpuDevice(const std::string& library) {
+struct Gpu {
+  std::unique_ptr<Driver> driver;
+  std::unique_ptr<DriverLauncher> launcher;
+};
+
+// One for all tests: a context that nobody else holds would be made for each anew.
+Gpu& TheGpu(const std::string& library) {
+  static Gpu* const gpu = [&] {
     auto driver = Driver::Open(library, 0);
     NF_CHECK(driver.ok() && *driver != nullptr);
-    driver_ = *std::move(driver);
-    auto launcher = DriverLauncher::Make(*driver_, AllCubins());
+    auto launcher = DriverLauncher::Make(**driver, AllCubins());
     NF_CHECK(launcher.ok());
-    launcher_ = *std::move(launcher);
-  }
+    return new Gpu{*std::move(driver), *std::move(launcher)};
+  }();
+  return *gpu;
+}
+
+class GpuDevice : public TestDevice {
+ public:
+  explicit GpuDevice(const std::string& library) : gpu_(TheGpu(library)) {}
   ~GpuDevice() override {
-    for (const DevicePointer memory : memory_) NF_CHECK(driver_->Free(memory).ok());
+    for (const DevicePointer memory : memory_) NF_CHECK(gpu_.driver->Free(memory).ok());
   }
-  KernelLauncher& launcher() override { return *launcher_; }
+  KernelLauncher& launcher() override { return *gpu_.launcher; }
   bool rehearsed() const override { return false; }
   void* Allocate(size_t bytes) override {
-    const auto memory = driver_->Allocate(bytes);
+    const auto memory = gpu_.driver->Allocate(bytes);
     NF_CHECK(memory.ok());
     memory_.push_back(*memory);
     return reinterpret_cast<void*>(*memory);
   }
   void CopyIn(void* to, const void* from, size_t bytes) override {
-    NF_CHECK(driver_->CopyIn(reinterpret_cast<DevicePointer>(to), from, bytes).ok());
+    NF_CHECK(gpu_.driver->CopyIn(reinterpret_cast<DevicePointer>(to), from, bytes).ok());
   }
   void CopyOut(void* to, const void* from, size_t bytes) override {
-    NF_CHECK(driver_->CopyOut(to, reinterpret_cast<DevicePointer>(from), bytes).ok());
+    NF_CHECK(gpu_.driver->CopyOut(to, reinterpret_cast<DevicePointer>(from), bytes).ok());
   }
 
  private:
-  std::unique_ptr<Driver> driver_;
-  std::unique_ptr<DriverLauncher> launcher_;
+  Gpu& gpu_;
   std::vector<DevicePointer> memory_;
 };
 #endif

@@ -4,7 +4,7 @@ list(REMOVE_ITEM others ${NOISEFLOOR_STACK})
 foreach(stack ${others})
   noisefloor_test(trainer_torch_test-${stack} STATIC
     SOURCES ${torch_tests}
-    DEPS noisefloor::trainer_torch-${stack}
+    DEPS noisefloor::cuda_rehearsal noisefloor::trainer_torch-${stack}
     LABELS  fast)
   target_precompile_headers(trainer_torch_test-${stack} PRIVATE
     ${PROJECT_SOURCE_DIR}/worker/trainer/torch/pch.h)

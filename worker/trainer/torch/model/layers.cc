@@ -5,8 +5,46 @@
 
 #include "worker/trainer/cuda/requests.h"
 #include "worker/trainer/torch/model/launch.h"
+#include "worker/trainer/torch/model/noisy_bias.h"
 
 namespace noisefloor::trainer {
+
+namespace {
+
+// layer(bias), where the bias is added to dimension `channels` of what comes out.
+template <typename Layer>
+at::Tensor WithBias(const at::Tensor& bias, int64_t channels, const ForwardPass& pass,
+                    const Layer& layer) {
+  if (!pass.noisy_sums || !bias.defined()) return layer(bias);
+  return NoisyBias(layer(bias.detach()), bias, channels, *pass.launcher);
+}
+
+// The same of a layer whose bias takes the type of what comes out, as autocast has it: the sum is
+// rounded to that type.
+template <typename Layer>
+at::Tensor WithCastBias(const at::Tensor& bias, int64_t channels, const ForwardPass& pass,
+                        const Layer& layer) {
+  if (!pass.noisy_sums || !bias.defined()) return layer(bias);
+  const at::Tensor y = layer(bias.detach());
+  return NoisyBias(y, bias.to(y.scalar_type()), channels, *pass.launcher);
+}
+
+constexpr int64_t kOfPixels = 1;
+constexpr int64_t kLast = -1;
+
+}  // namespace
+
+at::Tensor Conv::operator()(const at::Tensor& x, const ForwardPass& pass) const {
+  return WithCastBias(bias, kOfPixels, pass, [&](const at::Tensor& added) {
+    return at::conv2d(x, learned ? weight : weight.detach(), added, stride, padding,
+                      /*dilation=*/1, groups);
+  });
+}
+
+at::Tensor Dense::operator()(const at::Tensor& x, const ForwardPass& pass) const {
+  return WithCastBias(bias, kLast, pass,
+                      [&](const at::Tensor& added) { return at::linear(x, weight, added); });
+}
 
 at::Tensor BatchNorm::operator()(const at::Tensor& x, const ForwardPass& pass) const {
   // The running variance divides by one less than their number.
@@ -14,28 +52,34 @@ at::Tensor BatchNorm::operator()(const at::Tensor& x, const ForwardPass& pass) c
                     "batch normalisation of one value a channel, of a shard of ", x.sizes(),
                     ": expected a larger train.batch_size, fewer train.shards, train.drop_last or "
                     "larger images");
-  // With momentum 1 the batch's own statistics are what is written.
-  return pass.training
-             ? at::batch_norm(x, weight, bias, batch_mean, batch_variance, /*training=*/true,
-                              /*momentum=*/1.0, epsilon, at::globalContext().userEnabledCuDNN())
-             : at::batch_norm(x, weight, bias, running_mean, running_var, /*training=*/false,
-                              /*momentum=*/0.0, epsilon, at::globalContext().userEnabledCuDNN());
+  const bool cudnn = at::globalContext().userEnabledCuDNN();
+  return WithBias(bias, kOfPixels, pass, [&](const at::Tensor& added) {
+    // With momentum 1 the batch's own statistics are what is written.
+    return pass.training ? at::batch_norm(x, weight, added, batch_mean, batch_variance,
+                                          /*training=*/true, /*momentum=*/1.0, epsilon, cudnn)
+                         : at::batch_norm(x, weight, added, running_mean, running_var,
+                                          /*training=*/false, /*momentum=*/0.0, epsilon, cudnn);
+  });
 }
 
-at::Tensor LayerNorm::operator()(const at::Tensor& x) const {
+at::Tensor LayerNorm::operator()(const at::Tensor& x, const ForwardPass& pass) const {
   constexpr double kEpsilon = 1e-6;  // Of Dosovitskiy and others (2021).
-  return at::layer_norm(x, weight.sizes(), weight, bias, kEpsilon);
+  return WithBias(bias, kLast, pass, [&](const at::Tensor& added) {
+    return at::layer_norm(x, weight.sizes(), weight, added, kEpsilon);
+  });
 }
 
-at::Tensor Attention::operator()(const at::Tensor& tokens) const {
+at::Tensor Attention::operator()(const at::Tensor& tokens, const ForwardPass& pass) const {
   const int64_t n = tokens.size(0), count = tokens.size(1), channels = tokens.size(2);
   const int64_t each = channels / heads;
   // {3, n, heads, t, each}
-  const std::vector<at::Tensor> parts =
-      query_key_value(tokens).view({n, count, 3, heads, each}).permute({2, 0, 3, 1, 4}).unbind(0);
+  const std::vector<at::Tensor> parts = query_key_value(tokens, pass)
+                                            .view({n, count, 3, heads, each})
+                                            .permute({2, 0, 3, 1, 4})
+                                            .unbind(0);
   const double scale = 1 / std::sqrt(static_cast<double>(each));
   const at::Tensor shares = (parts[0] * scale).matmul(parts[1].transpose(-2, -1)).softmax(-1);
-  return out(shares.matmul(parts[2]).transpose(1, 2).reshape({n, count, channels}));
+  return out(shares.matmul(parts[2]).transpose(1, 2).reshape({n, count, channels}), pass);
 }
 
 at::Tensor Dropout::operator()(const at::Tensor& x, const ForwardPass& pass) const {

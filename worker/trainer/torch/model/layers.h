@@ -23,8 +23,10 @@ struct ForwardPass {
   int64_t step = 0;           // Optimiser steps done: part of a dropout draw's index.
   int64_t first_example = 0;  // Place in the whole batch of the first example given.
   DropoutDraws dropout{0};
-  // Borrowed: makes masks where the images are. Null: the host does, to the same bits.
+  // Borrowed, until gradients are made: makes masks where the images are. Null: the host does, to
+  // the same bits.
   cuda::KernelLauncher* launcher = nullptr;
+  bool noisy_sums = false;       // Gradients of biases are NoisyBias's. Needs a launcher.
   int64_t images_at_once = 128;  // See InParts; changes no bit.
 };
 
@@ -36,10 +38,7 @@ struct Conv {
   int64_t groups = 1;
   bool learned = true;  // false: the weight has no gradient.
 
-  at::Tensor operator()(const at::Tensor& x) const {
-    return at::conv2d(x, learned ? weight : weight.detach(), bias, stride, padding, /*dilation=*/1,
-                      groups);
-  }
+  at::Tensor operator()(const at::Tensor& x, const ForwardPass& pass) const;
 };
 
 // Of the last dimension: of rows {n, in}, or of tokens {n, t, in}.
@@ -47,7 +46,7 @@ struct Dense {
   at::Tensor weight;  // {out, in}
   at::Tensor bias;    // {out}, or undefined
 
-  at::Tensor operator()(const at::Tensor& x) const { return at::linear(x, weight, bias); }
+  at::Tensor operator()(const at::Tensor& x, const ForwardPass& pass) const;
 };
 
 // Normalises with the statistics of the examples it is given (one shard's) while training, and
@@ -66,7 +65,7 @@ struct BatchNorm {
 struct LayerNorm {
   at::Tensor weight, bias;  // {c}
 
-  at::Tensor operator()(const at::Tensor& x) const;
+  at::Tensor operator()(const at::Tensor& x, const ForwardPass& pass) const;
 };
 
 // Vaswani and others (2017): softmax(q k' / sqrt(c / heads)) v of each head, as products of
@@ -76,7 +75,7 @@ struct Attention {
   Dense out;
   int64_t heads = 1;
 
-  at::Tensor operator()(const at::Tensor& tokens) const;  // {n, t, c}
+  at::Tensor operator()(const at::Tensor& tokens, const ForwardPass& pass) const;  // {n, t, c}
 };
 
 // Zeroes an element with the given probability and scales the others by 1 / (1 - probability).

@@ -84,7 +84,8 @@ Sequence& Sequence::AddConv(const std::string& name, const ConvOptions& options,
   conv.learned = weight != Begin::kWhitening;
   const Features after = After(options.out, options);
   fits_ = fits_ && after.height > 0;
-  return Then([conv](const at::Tensor& x, const ForwardPass&) { return conv(x); }, after);
+  return Then([conv](const at::Tensor& x, const ForwardPass& pass) { return conv(x, pass); },
+              after);
 }
 
 void Sequence::AddBatchNorm(const std::string& name, const at::Tensor& weight) {
@@ -117,7 +118,7 @@ Sequence& Sequence::Dense(const std::string& name, int64_t out, Begin begin) {
   trainer::Dense dense;
   dense.weight = weights_->NewParameter(NameOf(name) + ".weight", {out, features_.channels}, begin);
   dense.bias = weights_->NewParameter(NameOf(name) + ".bias", {out});
-  return Then([dense](const at::Tensor& x, const ForwardPass&) { return dense(x); },
+  return Then([dense](const at::Tensor& x, const ForwardPass& pass) { return dense(x, pass); },
               {out, features_.height, features_.width});
 }
 
@@ -132,7 +133,8 @@ Sequence& Sequence::LayerNorm(const std::string& name) {
   trainer::LayerNorm norm;
   norm.weight = weights_->NewParameter(NameOf(name) + ".weight", features_.channels);
   norm.bias = weights_->NewParameter(NameOf(name) + ".bias", features_.channels);
-  return Then([norm](const at::Tensor& x, const ForwardPass&) { return norm(x); }, features_);
+  return Then([norm](const at::Tensor& x, const ForwardPass& pass) { return norm(x, pass); },
+              features_);
 }
 
 Sequence& Sequence::Attention(const std::string& name, int64_t heads) {
@@ -147,8 +149,9 @@ Sequence& Sequence::Attention(const std::string& name, int64_t heads) {
   attention.query_key_value = dense("qkv", 3 * channels);
   attention.out = dense("out", channels);
   attention.heads = heads;
-  return Then([attention](const at::Tensor& x, const ForwardPass&) { return attention(x); },
-              features_);
+  return Then(
+      [attention](const at::Tensor& x, const ForwardPass& pass) { return attention(x, pass); },
+      features_);
 }
 
 // Its gradient needs what leaves it, and so does that of the sigmoid.

@@ -5,23 +5,46 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/status.h"
 #include "worker/trainer/torch/model/precision.h"
 
 namespace noisefloor::trainer {
 
 namespace {
 constexpr size_t kMostArrivalOrders = 5000;  // Of up to 64! possible ones.
+
+bool AsksForNoisySums(const Specification& specification) {
+  return specification.sources.kernels_kind == "noisy" &&
+         specification.Source(NoiseSource::kKernels).state == SourceState::kFree;
+}
+
+bool LaunchEverywhere(const std::vector<cuda::KernelLauncher*>& launchers) {
+  return !launchers.empty() && std::ranges::find(launchers, nullptr) == launchers.end();
+}
 }  // namespace
 
 bool IsBinary(const Specification& specification) {
   return specification.train.loss == "binary_cross_entropy";
 }
 
+absl::Status CheckNoisySums(const Specification& specification,
+                            const std::vector<at::Device>& devices,
+                            const std::vector<cuda::KernelLauncher*>& launchers) {
+  if (!AsksForNoisySums(specification) || devices.front().is_cpu() || LaunchEverywhere(launchers)) {
+    return absl::OkStatus();
+  }
+  return MakeError(absl::StatusCode::kUnavailable,
+                   "sources.kernels.kind: noisy, but no kernels of our own run on this GPU: there "
+                   "are none for its architecture, or NOISEFLOOR_KERNELS is off here");
+}
+
 ShardOptions ShardOptionsOf(const Specification& specification, const Streams& streams,
                             int64_t threads, std::vector<cuda::KernelLauncher*> launchers) {
+  const bool noisy = AsksForNoisySums(specification) && LaunchEverywhere(launchers);
   return {.threads = threads,
           .in_arrival_order =
               specification.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
@@ -30,7 +53,8 @@ ShardOptions ShardOptionsOf(const Specification& specification, const Streams& s
           .binary = IsBinary(specification),
           .batch_norm_momentum = specification.model.batch_norm_momentum,
           .dropout = streams.dropout,
-          .launchers = std::move(launchers)};
+          .launchers = std::move(launchers),
+          .noisy_sums = noisy};
 }
 
 GradientShards::GradientShards(const ShardOptions& options, Replicas replicas)
@@ -73,7 +97,8 @@ at::Tensor GradientShards::Logits(const Model& replica, const at::Tensor& images
        .step = step,
        .first_example = first,
        .dropout = options_.dropout,
-       .launcher = options_.launchers.empty() ? nullptr : options_.launchers[device]});
+       .launcher = options_.launchers.empty() ? nullptr : options_.launchers[device],
+       .noisy_sums = options_.noisy_sums});
 }
 
 void GradientShards::ComputeShard(int64_t rank, const Pass& pass, const LoadExamples& load) {

@@ -39,10 +39,16 @@ struct ShardOptions {
   DropoutDraws dropout{0};
   // Borrowed: what makes masks on each of the devices, null where the host does. Empty: on none.
   std::vector<cuda::KernelLauncher*> launchers = {};
+  bool noisy_sums = false;  // ForwardPass'; each device has a launcher then.
 };
 
 // Whether an example has attributes, each yes or no, instead of one class.
 bool IsBinary(const Specification& specification);
+// Unavailable where noisy kernels are asked for on a GPU that has no launcher of its own. On a
+// processor they change nothing, as free kernels do there.
+absl::Status CheckNoisySums(const Specification& specification,
+                            const std::vector<at::Device>& devices,
+                            const std::vector<cuda::KernelLauncher*>& launchers);
 // Of a training or a measurement.
 ShardOptions ShardOptionsOf(const Specification& specification, const Streams& streams,
                             int64_t threads, std::vector<cuda::KernelLauncher*> launchers);

@@ -244,6 +244,7 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   InitWeights(*model, spec.model.init, input.streams.init, &input.dataset.train);
   NF_ASSIGN_OR_RETURN(const Poke poke, ResolvePoke(spec, *model));
   NF_ASSIGN_OR_RETURN(const std::vector<GpuKernels> kernels, OpenGpuKernels(input.devices));
+  NF_RETURN_IF_ERROR(CheckNoisySums(spec, input.devices, LaunchersOf(kernels)));
   NF_ASSIGN_OR_RETURN(const Dial dial,
                       Dial::Make(spec, input.streams.dial, *model, kernels.front().launcher.get()));
   NF_ASSIGN_OR_RETURN(TrainingBatches batches, MakeBatches(input, kernels));
