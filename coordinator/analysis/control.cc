@@ -1,6 +1,8 @@
 #include "coordinator/analysis/control.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -85,11 +87,46 @@ BitCheck CheckBits(std::span<const HashedRun> runs) {
 }
 
 int64_t DistinctResults(std::span<const HashedRun> runs) {
-  std::set<std::pair<std::string, std::string>> results;
+  std::map<std::string, std::set<std::string>> logits;  // Those that are known, by weights.
   for (const HashedRun& run : runs) {
-    if (!run.hashes.weights.empty()) results.emplace(run.hashes.weights, run.hashes.logits);
+    if (run.hashes.weights.empty()) continue;
+    std::set<std::string>& of_weights = logits[run.hashes.weights];
+    if (!run.hashes.logits.empty()) of_weights.insert(run.hashes.logits);
   }
-  return static_cast<int64_t>(results.size());
+  size_t results = 0;
+  for (const auto& [weights, of_weights] : logits)
+    results += std::max<size_t>(1, of_weights.size());
+  return static_cast<int64_t>(results);
+}
+
+std::optional<double> ChanceOfUnitsAlike(std::span<const UnitRuns> units) {
+  constexpr size_t kMostStates = 4096;
+  size_t results = 0;
+  for (const UnitRuns& unit : units) results = std::max(results, unit.result + 1);
+  std::vector<int64_t> left(results, 0);  // Of each result, runs that no unit has yet.
+  for (const UnitRuns& unit : units) left[unit.result] += unit.runs;
+  double log_arrangements = 0;
+  int64_t runs = 0;
+  for (const int64_t of_result : left) {
+    runs += of_result;
+    log_arrangements -= std::lgamma(static_cast<double>(of_result) + 1);
+  }
+  log_arrangements += std::lgamma(static_cast<double>(runs) + 1);
+  std::map<std::vector<int64_t>, double> ways = {{left, 1.0}};
+  for (const UnitRuns& unit : units) {
+    std::map<std::vector<int64_t>, double> next;
+    for (const auto& [state, count] : ways) {
+      for (size_t r = 0; r < results; ++r) {
+        if (state[r] < unit.runs) continue;
+        std::vector<int64_t> after = state;
+        after[r] -= unit.runs;
+        next[std::move(after)] += count;
+      }
+    }
+    if (next.size() > kMostStates) return std::nullopt;
+    ways = std::move(next);
+  }
+  return std::exp(std::log(ways.begin()->second) - log_arrangements);
 }
 
 }  // namespace noisefloor::analysis

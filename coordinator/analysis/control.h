@@ -1,7 +1,9 @@
 // Are runs equal bit for bit, and where do they first differ? Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,7 +43,18 @@ struct BitCheck {
 // logits altogether: absence of a hash is no proof.
 BitCheck CheckBits(std::span<const HashedRun> runs);
 
-// How many different results: distinct (weights, logits); runs without a weights hash not counted.
+// How many different results: distinct (weights, logits), where logits that are not known may be
+// any of those of the same weights; runs without a weights hash not counted.
 int64_t DistinctResults(std::span<const HashedRun> runs);
+
+// A device that ran some of them, all with one result, which has this number.
+struct UnitRuns {
+  int64_t runs = 0;
+  size_t result = 0;
+};
+// The chance that each unit has one result when results fall on runs regardless of their unit:
+// exact, the share of all arrangements of these results over the runs. Absent where there are too
+// many kinds of units to count them.
+std::optional<double> ChanceOfUnitsAlike(std::span<const UnitRuns> units);
 
 }  // namespace noisefloor::analysis

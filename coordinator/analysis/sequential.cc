@@ -48,6 +48,11 @@ double SteinSpread(int64_t pilot, int64_t most, double half_width) {
 
 void SetSteinInterval(Estimate& estimate, double pilot_sd, int64_t pilot) {
   if (!estimate.value || estimate.n < pilot || !std::isfinite(pilot_sd)) return;
+  if (pilot_sd == 0) {
+    estimate.low = estimate.high = std::nullopt;
+    estimate.note = "all of the pilot were equal, and the interval is by its spread: none";
+    return;
+  }
   const double t = TQuantile(static_cast<double>(pilot - 1), 1 - kLevel / 2);
   SetInterval(estimate, t * pilot_sd / std::sqrt(static_cast<double>(estimate.n)),
               "Stein's two stages: the spread is the pilot's");

@@ -167,7 +167,10 @@ class Builder {
       all.insert(seeds.begin(), seeds.end());
     }
     const bool held = repeated ? one_in_each : all.size() == 1;
-    if (!held) return SourceState::kFree;
+    if (!held) {
+      NF_RETURN_IF_ERROR(CheckFreed(plan, source));
+      return SourceState::kFree;
+    }
     NF_RETURN_IF_ERROR(CheckHeld(plan, source));
     return SourceState::kFixed;
   }
@@ -189,6 +192,21 @@ class Builder {
       if (IsPhysical(source) || other == row->block) continue;
       return Wrong(*row, fmt::format("plan {} holds {} at '{}' in the blocks {} and {}: blocks are "
                                      "independent draws",
+                                     plan.input.name, Name(source), seed, other, row->block));
+    }
+    return absl::OkStatus();
+  }
+
+  // A draw that comes in two blocks would count twice.
+  absl::Status CheckFreed(const Plan& plan, NoiseSource source) const {
+    std::map<std::string, uint32_t> block_of;
+    for (const RunRow* row : plan.rows) {
+      const std::string seed = SeedOf(*row, source);
+      const uint32_t other = block_of.emplace(seed, row->block).first->second;
+      if (IsPhysical(source) || seed == "free" || other == row->block) continue;
+      return Wrong(*row, fmt::format("plan {} frees {} and has its seed '{}' in the blocks {} and "
+                                     "{}: blocks are independent draws; where draws are crossed, "
+                                     "leave out the blocks",
                                      plan.input.name, Name(source), seed, other, row->block));
     }
     return absl::OkStatus();

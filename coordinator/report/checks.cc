@@ -10,6 +10,8 @@
 
 #include "coordinator/analysis/control.h"
 #include "coordinator/analysis/detectable.h"
+#include "coordinator/analysis/interval.h"
+#include "coordinator/report/comparison_words.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -53,6 +55,10 @@ std::vector<UnitResults> ByUnit(const Gathered& gathered, const CellFacts& cell)
     results.unit = unit;
     for (const HashedRun& run : of_unit) results.members.push_back(run.id);
     results.different_results = analysis::DistinctResults(of_unit);
+    for (const HashedRun& run : of_unit) {
+      if (!results.result.empty() || run.hashes.weights.empty()) continue;
+      if (!run.hashes.logits.empty()) results.result = run.hashes.weights + run.hashes.logits;
+    }
   }
   return units;
 }
@@ -67,6 +73,25 @@ std::string UnitText(const UnitResults& of) {
   }
   return fmt::format("{}: {} of {} ({})", of.unit, Counted(of.different_results, "result"),
                      Counted(static_cast<int64_t>(of.members.size()), "member"), Listed(names));
+}
+
+// Units that each repeat themselves: is it they that differ, or would results that fall on members
+// regardless of their unit look so?
+std::string ByChance(const std::vector<UnitResults>& units) {
+  std::map<std::string, size_t> numbers;
+  std::vector<analysis::UnitRuns> runs;
+  for (const UnitResults& unit : units) {
+    const size_t number = numbers.emplace(unit.result, numbers.size()).first->second;
+    runs.push_back({static_cast<int64_t>(unit.members.size()), number});
+  }
+  const std::optional<double> chance = analysis::ChanceOfUnitsAlike(runs);
+  if (!chance) return " Each has repeated itself so far.";
+  const bool told = *chance <= analysis::kLevel;
+  return fmt::format(
+      " Each repeats itself{} (exact p = {}).",
+      told ? ": it is the units that differ"
+           : " so far, which results that have nothing to do with the unit may do, too",
+      PValue(*chance));
 }
 
 // Whether it is a device: a unit that does not repeat itself, or units that differ though each
@@ -87,7 +112,7 @@ std::string WhichUnit(const std::vector<UnitResults>& units) {
                               restless.size() == 1 ? "does" : "do",
                               restless.size() == 1 ? "itself" : "themselves");
   }
-  return known ? text + " Each repeats itself: it is the units that differ." : text;
+  return known ? text + ByChance(units) : text;
 }
 
 // " (epoch 2)" of evaluation number k, from any curve of the test set.

@@ -79,6 +79,11 @@ void FillAnswers(const Gathered& gathered, const CellFacts& cell, Cohort& cohort
   }
   cohort.churn = analysis::MeanChurn(*answers.matrix);
   cohort.any_disagreement = analysis::AnyDisagreement(*answers.matrix);
+  if (gathered.sets[cell.set].input->attributes > 0 && cohort.any_disagreement.low) {
+    cohort.any_disagreement.low = cohort.any_disagreement.high = std::nullopt;
+    cohort.any_disagreement.note =
+        "decisions of one example are no draws of their own: no interval";
+  }
   cohort.any_of_3 = analysis::AnyOf(*answers.matrix, 3);
   const SetFacts& set = gathered.sets[cell.set];
   if (!set.labels_known) {

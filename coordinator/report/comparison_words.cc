@@ -14,10 +14,10 @@ std::string AtItsDraw(const Comparison& comparison) {
 }
 
 // " (n = 6 draws)", " at this one init and data_order", " at this one data_order (n = 6 draws)"
-std::string Draws(const Comparison& comparison) {
+std::string Draws(const Comparison& comparison, int64_t n) {
   std::string at = AtItsDraw(comparison);
-  if (comparison.draws == 1 && !at.empty()) return at;
-  return at + fmt::format(" (n = {})", Counted(comparison.draws, "draw"));
+  if (n == 1 && !at.empty()) return at;
+  return at + fmt::format(" (n = {})", Counted(n, "draw"));
 }
 
 // "0.58 % [-0.25, 1.42] more churn across than inside": a squared distance is no count of answers.
@@ -94,18 +94,19 @@ std::string TextOf(const SettingTest& test) {
 std::string ChurnText(const Comparison& comparison) {
   if (comparison.pairs > 0 && comparison.identical_pairs == comparison.pairs) {
     return fmt::format("All {} are bit-identical{}.", Counted(comparison.pairs, "pair"),
-                       Draws(comparison));
+                       Draws(comparison, comparison.draws));
   }
   if (!comparison.churn_paired.value) return "No pair has predictions on both sides.";
   const std::string changed = WithInterval(comparison.churn_paired);
+  const std::string draws = Draws(comparison, comparison.churn_paired.n);  // With predictions.
   if (!comparison.kernels_fixed) {
     return fmt::format(
         "Between the {} {} of the answers of a member change{}, by its {} and by the physical "
         "sources that are free.",
-        SidesWord(comparison.factor), changed, Draws(comparison), Word(comparison.factor));
+        SidesWord(comparison.factor), changed, draws, Word(comparison.factor));
   }
   return fmt::format("Changing only the {} changes {} of the answers of a member{}.",
-                     Word(comparison.factor), changed, Draws(comparison));
+                     Word(comparison.factor), changed, draws);
 }
 
 std::string ShiftText(const Comparison& comparison) {

@@ -37,6 +37,7 @@ struct Pool {
   bool can_choose = false;       // Some cell has two members that select, and someone measures.
   bool learned = false;          // None is under-trained.
   std::set<uint32_t> selecting;  // Every other number of the replicates that are in it.
+  std::set<NoiseSource> held;  // By some cell: replicates share its draws, and n does not count it.
 
   bool Selects(const MemberInput& member) const { return selecting.contains(member.replicate); }
 };
@@ -48,6 +49,7 @@ Pool PoolOf(const Gathered& gathered, const std::string& who, const Admits& admi
   std::set<uint32_t> replicates;
   for (const CellFacts& cell : gathered.cells) {
     if (cell.set != 0 || !admits(cell)) continue;
+    pool.held.insert(cell.held.begin(), cell.held.end());
     for (const size_t m : cell.done) {
       if (!gathered.members[m].row) continue;
       pool.members.push_back(m);
@@ -117,13 +119,18 @@ DivergentExample ExampleOf(const Gathered& gathered, const Pool& pool,
 
 std::string NoteOf(const Pool& pool, const std::vector<bool>& selecting) {
   const auto choosing = std::ranges::count(selecting, true);
+  const std::vector<NoiseSource> held(pool.held.begin(), pool.held.end());
+  const std::string at =
+      held.empty() ? ""
+                   : fmt::format(" Where a plan holds {}, the figures are of its draws alone.",
+                                 Listed(NamesOf(held)));
   return fmt::format(
       "Of {}, compared within their cohort only: chosen by the {} of every other replicate "
       "(most disagreeing pairs, at most {} examples), measured on the {} others, so that "
       "choosing does not bias the figures; those of all examples together are the mean of both "
       "ways (below six replicates: all but two choose, these measure, each two in turn). n counts "
-      "replicates: members of one replicate share seeds.",
-      pool.who, choosing, kMostExamples, std::ssize(selecting) - choosing);
+      "replicates: members of one replicate share seeds.{}",
+      pool.who, choosing, kMostExamples, std::ssize(selecting) - choosing, at);
 }
 
 // What the divergent ones are of: of decisions the examples they are on, each once, for those of

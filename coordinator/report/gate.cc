@@ -29,17 +29,17 @@ using analysis::Jackknifed;
 
 constexpr int64_t kLeastDraws = 3;
 
-int64_t LostOf(const GateSide& side) {
-  const MemberCounts counts = side.Counts();
-  return counts.total - counts.done;
+Losses LossesOf(const GateSide& a, const GateSide& b) {
+  const MemberCounts of_a = a.Counts();
+  const MemberCounts of_b = b.Counts();
+  return {of_a.total - of_a.done, of_b.total - of_b.done, of_a.total, of_b.total};
 }
 
 GateBits BitsOf(const std::string& name, const GateSide& a, const GateSide& b) {
   GateBits bits;
   bits.setting = name;
   bits.churn = analysis::Absent("fraction", 0, "no pair of equal seeds has predictions");
-  bits.lost_a = LostOf(a);
-  bits.lost_b = LostOf(b);
+  bits.losses = LossesOf(a, b);
   bits.other_seeds = !ShareDraws(a, b);
   if (bits.other_seeds) return bits;
   const auto of_b = b.Done();
@@ -219,8 +219,7 @@ GateSetting SettingBetween(const std::string& name, const GateSide& a, const Gat
   };
   add_classes(a, setting.hardware_a);
   add_classes(b, setting.hardware_b);
-  setting.lost_a = LostOf(a);
-  setting.lost_b = LostOf(b);
+  setting.losses = LossesOf(a, b);
   setting.under_trained_a = a.IsUnderTrained();
   setting.under_trained_b = b.IsUnderTrained();
   Meeting meeting{a.ForContrasts(), b.ForContrasts()};

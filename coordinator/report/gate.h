@@ -58,6 +58,16 @@ struct GateFigure {
   std::string note;                        // Why it is not decided, or what else decided it.
 };
 
+// Members that are not done (diverged, failed, cancelled, not ended) of all that there are.
+struct Losses {
+  int64_t a = 0;
+  int64_t b = 0;
+  int64_t of_a = 0;
+  int64_t of_b = 0;
+  // A larger share of B's: those that are left are a selection.
+  bool MoreOnB() const { return b * of_a > a * of_b; }
+};
+
 // One plan at one point of the axes on one class and stack, or on the one that each side has.
 struct GateSetting {
   std::string setting;  // "algo, learning_rate=0.05"
@@ -66,8 +76,7 @@ struct GateSetting {
   std::vector<std::string> hardware_b;
   int64_t draws_a = 0;
   int64_t draws_b = 0;
-  int64_t lost_a = 0;  // Members that are not done: diverged, failed, cancelled, not ended.
-  int64_t lost_b = 0;
+  Losses losses;
   bool paired = false;           // Equal seeds: draw by draw.
   bool over_blocks = false;      // The draws are blocks.
   bool under_trained_a = false;  // Nothing is judged by it.
@@ -83,8 +92,7 @@ struct GateBits {
   int64_t pairs = 0;         // Of equal seeds that both sides have done.
   int64_t identical = 0;     // Equal weights and logits.
   int64_t unproved = 0;      // No difference is seen, but a hash is missing.
-  int64_t lost_a = 0;        // Members that are not done.
-  int64_t lost_b = 0;
+  Losses losses;
   Estimate churn;  // Between the sides of a pair, mean over pairs.
 };
 
@@ -103,8 +111,8 @@ struct Gate {
 
 // Cells meet by plan, point of the axes, hardware class and stack; where each side has one class or
 // one stack, whatever these are. Pass when all figures pass, nothing of A is missing on B and B
-// lost no more members; fail when any figure fails. InvalidInput where nothing meets, a plan frees
-// other sources on B, or the sides were tested on other examples.
+// lost no larger share of its members; fail when any figure fails. InvalidInput where nothing
+// meets, a plan frees other sources on B, or the sides were tested on other examples.
 absl::StatusOr<Gate> CompareStudies(const StudyInput& a, const StudyInput& b,
                                     const GateOptions& options);
 

@@ -89,8 +89,8 @@ Json SettingJson(const GateSetting& setting) {
           {"draws_b", setting.draws_b},
           {"paired", setting.paired},
           {"over_blocks", setting.over_blocks},
-          {"lost_a", setting.lost_a},
-          {"lost_b", setting.lost_b},
+          {"lost_a", setting.losses.a},
+          {"lost_b", setting.losses.b},
           {"under_trained_a", setting.under_trained_a},
           {"under_trained_b", setting.under_trained_b},
           {"other_draws", setting.other_draws},
@@ -128,7 +128,7 @@ std::vector<Case> CasesOf(const Gate& gate) {
     cases.push_back({name, "present", "error", "on A only"});
   }
   const auto add_members = [&](const auto& of) {
-    cases.push_back({of.setting, "members", of.lost_b <= of.lost_a ? "" : "error", LostText(of)});
+    cases.push_back({of.setting, "members", of.losses.MoreOnB() ? "error" : "", LostText(of)});
   };
   for (const GateSetting& setting : gate.settings) {
     add_members(setting);
@@ -227,9 +227,10 @@ std::string GateText(const Gate& gate, const Screen& screen) {
 
 std::string GateJson(const Gate& gate) {
   const auto bits = [](const GateBits& of) {
-    return Json{{"setting", of.setting},     {"other_seeds", of.other_seeds}, {"pairs", of.pairs},
-                {"identical", of.identical}, {"unproved", of.unproved},       {"lost_a", of.lost_a},
-                {"lost_b", of.lost_b},       {"churn", ToJson(of.churn)}};
+    return Json{{"setting", of.setting},   {"other_seeds", of.other_seeds},
+                {"pairs", of.pairs},       {"identical", of.identical},
+                {"unproved", of.unproved}, {"lost_a", of.losses.a},
+                {"lost_b", of.losses.b},   {"churn", ToJson(of.churn)}};
   };
   const Json json = {{"version", 1},
                      {"a", gate.name_a},

@@ -61,14 +61,14 @@ void Decide(Gate& gate) {
   bool all_pass = gate.only_a.empty() && !gate.interim;
   bool any_fails = false;
   for (const GateSetting& setting : gate.settings) {
-    all_pass &= setting.lost_b <= setting.lost_a;
+    all_pass &= !setting.losses.MoreOnB();
     for (const GateFigure& figure : setting.figures) {
       all_pass &= figure.verdict == Verdict::kPass;
       any_fails |= figure.verdict == Verdict::kFail;
     }
   }
   for (const GateBits& bits : gate.bits) {
-    all_pass &= bits.lost_b <= bits.lost_a;
+    all_pass &= !bits.losses.MoreOnB();
     if (!gate.options.same_bits) continue;
     any_fails |= HasOtherBits(bits);
     all_pass &= bits.pairs > 0 && bits.identical == bits.pairs;

@@ -30,7 +30,7 @@ int64_t TestsOf(const Gate& gate) {
 
 // Has B everything that A has?
 bool IsWhole(const Gate& gate) {
-  const auto whole = [](const auto& of) { return of.lost_b <= of.lost_a; };
+  const auto whole = [](const auto& of) { return !of.losses.MoreOnB(); };
   return gate.only_a.empty() && std::ranges::all_of(gate.settings, whole) &&
          std::ranges::all_of(gate.bits, whole);
 }
@@ -85,7 +85,7 @@ void AddDoubts(const Gate& gate, std::vector<std::string>& findings) {
     findings.push_back(fmt::format("{}: on A only, so that B does not pass.", name));
   }
   const auto add_lost = [&](const auto& of) {
-    if (of.lost_b <= of.lost_a) return;
+    if (!of.losses.MoreOnB()) return;
     findings.push_back(fmt::format("{}: {}, so that B does not pass.", of.setting, LostText(of)));
   };
   for (const GateBits& bits : gate.bits) add_lost(bits);

@@ -9,6 +9,7 @@
 
 #include "coordinator/report/gate.h"
 #include "coordinator/report/gather.h"
+#include "coordinator/report/words.h"
 
 namespace noisefloor::report {
 
@@ -39,11 +40,13 @@ std::string OpenText(const GateSetting& setting, const GateFigure& figure);
 // "all 8 pairs of equal seeds have equal bits"
 std::string BitsText(const GateBits& bits);
 
-// "3 members are not done on B, 0 on A": of a setting, or of bits.
+// "3 of 10 members are not done on B, 0 of 8 on A": of a setting, or of bits.
 template <typename Compared>
 std::string LostText(const Compared& of) {
-  return fmt::format("{} member{} not done on B, {} on A", of.lost_b,
-                     of.lost_b == 1 ? " is" : "s are", of.lost_a);
+  const Losses& losses = of.losses;
+  return fmt::format("{} of {} {} not done on B, {} of {} on A", losses.b,
+                     Counted(losses.of_b, "member"), losses.b == 1 ? "is" : "are", losses.a,
+                     losses.of_a);
 }
 
 }  // namespace noisefloor::report

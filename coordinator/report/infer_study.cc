@@ -100,18 +100,20 @@ class RowOfPairs {
     if (pair.here->state != MemberState::kDone) return;
     ++row_.done;
     if (!seen_.insert(pair.link->weights).second) return;  // Copies are no further draw.
+    if (pair.trained != nullptr) trainings_.push_back(pair.trained);
     PredictionMatrix answers(here_.examples(), here_.classes());
     if (!Read(*pair.here, answers)) return;
     accuracy_.push_back(analysis::Accuracy(answers.Row(0), set_.labels));
     if (pair.trained == nullptr || !Read(*pair.trained, answers)) return;
     NF_CHECK(here_.AddAnswers(answers.Row(0)).ok() && trained_.AddAnswers(answers.Row(1)).ok());
-    trainings_.push_back(pair.trained);
     row_.identical += SameBits(pair.here->predictions.values(), pair.trained->predictions.values());
   }
 
   void Finish() {
     row_.weights = here_.members();
     row_.accuracy = analysis::MeanEstimate(accuracy_, "fraction");
+    row_.share_draws = ShareDraws(trainings_, cells_);
+    if (row_.share_draws) DropInterval(row_.accuracy);
     if (row_.weights == 0) {
       const std::string why = row_.train_hardware.empty()
                                   ? "of weights of a file it is not known what trained them"
@@ -128,11 +130,8 @@ class RowOfPairs {
     row_.accuracy_difference = analysis::PairedDifference(before, after, "fraction");
     row_.churn = analysis::PairedChurn(trained_, here_);
     for (const ExampleGroups& groups : set_.groups) AddGroups(groups);
-    if (!ShareDraws(trainings_, cells_)) return;
-    row_.share_draws = true;
-    for (Estimate* one : {&row_.accuracy, &row_.accuracy_difference, &row_.churn}) {
-      DropInterval(*one);
-    }
+    if (!row_.share_draws) return;
+    for (Estimate* one : {&row_.accuracy_difference, &row_.churn}) DropInterval(*one);
     for (InferGroup& group : row_.groups) DropInterval(group.churn);
   }
 

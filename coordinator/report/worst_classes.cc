@@ -59,13 +59,43 @@ std::vector<const CellFacts*> CellsOf(const Gathered& gathered) {
   return cells;
 }
 
+// The members with answers of each cell. Where members are what is left out, those whose replicate
+// every cell of their block has: of a cell that goes on whole without a replicate that it lacks, no
+// error would be seen. Less than three have none to see.
+std::vector<std::vector<size_t>> MembersOf(const Gathered& gathered,
+                                           const std::vector<const CellFacts*>& cells,
+                                           bool blocks) {
+  const auto replicate_of = [&](size_t m) { return gathered.members[m].input->replicate; };
+  const size_t least = blocks ? 2 : 3;
+  std::vector<std::vector<size_t>> of_cells;
+  std::map<uint32_t, size_t> cells_in;  // By block.
+  std::map<Unit, size_t> cells_with;
+  for (const CellFacts* cell : cells) {
+    std::vector<size_t>& members = of_cells.emplace_back(AnswersOf(gathered, cell->done).members);
+    if (members.size() < least) members.clear();
+    if (members.empty()) continue;
+    ++cells_in[cell->input->block];
+    for (const size_t m : members) ++cells_with[{cell->input->block, replicate_of(m)}];
+  }
+  for (size_t c = 0; c < cells.size() && !blocks; ++c) {
+    const uint32_t block = cells[c]->input->block;
+    std::erase_if(of_cells[c], [&](size_t m) {
+      return cells_with[{block, replicate_of(m)}] < cells_in[block];
+    });
+    if (of_cells[c].size() < least) of_cells[c].clear();
+  }
+  return of_cells;
+}
+
 std::vector<CellChurns> ChurnsOf(const Gathered& gathered,
-                                 const std::vector<const CellFacts*>& cells,
+                                 const std::vector<const CellFacts*>& cells, bool blocks,
                                  const Sorting& sorting) {
   std::vector<CellChurns> all;
-  for (const CellFacts* cell : cells) {
-    const Answers answers = AnswersOf(gathered, cell->done);
-    if (!answers.matrix || answers.matrix->members() < 2) continue;
+  const std::vector<std::vector<size_t>> members = MembersOf(gathered, cells, blocks);
+  for (size_t c = 0; c < cells.size(); ++c) {
+    if (members[c].empty()) continue;
+    const CellFacts* cell = cells[c];
+    const Answers answers = AnswersOf(gathered, members[c]);
     CellChurns& of_cell = all.emplace_back();
     of_cell.cell = cell;
     of_cell.churns = analysis::ChurnsByGroup(*answers.matrix, sorting.groups);
@@ -151,17 +181,18 @@ std::string TextOf(const WorstClasses& worst, double overall) {
 WorstClasses WorstOf(const Gathered& gathered, const std::vector<const CellFacts*>& of_plan,
                      const Sorting& sorting) {
   WorstClasses worst;
-  const std::vector<CellChurns> cells = ChurnsOf(gathered, of_plan, sorting);
-  if (cells.empty()) return worst;
   std::set<uint32_t> block_numbers;
-  std::vector<const std::vector<double>*> all;
-  for (const CellChurns& cell : cells) {
-    block_numbers.insert(cell.cell->input->block);
-    all.push_back(&cell.churns.all);
+  for (const CellFacts* cell : of_plan) {
+    if (AnswersOf(gathered, cell->done).members.size() > 1)
+      block_numbers.insert(cell->input->block);
   }
-  const CellFacts& first = *cells[0].cell;
   const size_t block_count = block_numbers.size();
-  const bool blocks = block_count > 1 && !ReplicatesAreDraws(first, block_count);
+  const bool blocks = block_count > 1 && !ReplicatesAreDraws(*of_plan[0], block_count);
+  const std::vector<CellChurns> cells = ChurnsOf(gathered, of_plan, blocks, sorting);
+  if (cells.empty()) return worst;
+  const CellFacts& first = *cells[0].cell;
+  std::vector<const std::vector<double>*> all;
+  for (const CellChurns& cell : cells) all.push_back(&cell.churns.all);
   const std::vector<double> churn = MeanOverCells(all);
   if (std::ranges::all_of(churn, [](double value) { return value == 0; })) return worst;
   const std::vector<std::vector<double>> without = LeaveOneOut(cells, blocks);

@@ -34,6 +34,35 @@ TEST(ControlTest, TheEarliestStageOfAnyRunIsNamed) {
   EXPECT_EQ(DistinctResults(runs), 3);
 }
 
+// Logits that nobody hashed may be any of those of the same weights.
+TEST(ControlTest, AMissingHashIsNoOtherResult) {
+  std::vector<HashedRun> runs = {RunOf("a"), RunOf("b"), RunOf("c")};
+  runs[2].hashes.logits.clear();
+  EXPECT_EQ(DistinctResults(runs), 1);
+  runs[1].hashes.logits = "other";
+  EXPECT_EQ(DistinctResults(runs), 2);
+  for (HashedRun& run : runs) run.hashes.logits.clear();
+  EXPECT_EQ(DistinctResults(runs), 1);
+}
+
+// Two units of two: of the six ways to give two results to four runs two fall on units.
+TEST(ControlTest, UnitsThatRepeatThemselvesMayDoSoByChance) {
+  const auto chance = [](const std::vector<UnitRuns>& units) {
+    return ChanceOfUnitsAlike(units).value();
+  };
+  EXPECT_NEAR(chance({{2, 0}, {2, 1}}), 2.0 / 6, 1e-12);
+  EXPECT_NEAR(chance({{4, 0}, {4, 1}}), 2.0 / 70, 1e-12);
+  EXPECT_NEAR(chance({{1, 0}, {3, 1}}), 1.0 / 4, 1e-12);
+  EXPECT_NEAR(chance({{2, 0}, {2, 0}, {2, 0}, {2, 1}}), 4.0 / 28, 1e-12);  // One of four.
+  // 1 + 2 may be 3: the units of one result need not be the same.
+  EXPECT_NEAR(chance({{3, 0}, {2, 1}, {1, 1}}), 2.0 / 20, 1e-12);
+  EXPECT_NEAR(chance({{2, 0}, {2, 1}, {2, 2}}), 6.0 / 90, 1e-12);
+  EXPECT_NEAR(chance({{3, 0}, {3, 0}}), 1, 1e-12);
+  std::vector<UnitRuns> many;
+  for (size_t i = 0; i < 40; ++i) many.push_back({int64_t{1} << (i / 2), i});
+  EXPECT_FALSE(ChanceOfUnitsAlike(many).has_value());
+}
+
 TEST(ControlTest, EveryStageIsCompared) {
   const auto verdict_with = [](const auto& change) {
     std::vector<HashedRun> runs = {RunOf("a"), RunOf("b")};

@@ -180,8 +180,11 @@ TEST_F(RunsTest, WhatIsHeldIsOneDrawInABlockAndAnotherInTheNext) {
               HasSubstr("runs.csv:4: plan runs holds init at '8', and at '7' in other cells"));
   EXPECT_THAT(Error("run,block,init,data_order\na,0,7,1\nb,0,7,2\nc,1,7,1\nd,1,7,2\n"),
               HasSubstr("runs.csv:4: plan runs holds init at '7' in the blocks 0 and 1"));
+  EXPECT_THAT(Error("run,block,init,data_order\na,0,7,1\nb,0,7,2\nc,1,8,3\nd,1,8,2\n"),
+              HasSubstr("runs.csv:5: plan runs frees data_order and has its seed '2' in the blocks "
+                        "0 and 1: blocks are independent draws"));
   const StudySource source =
-      Read("run,block,init,data_order\na,0,7,1\nb,0,7,2\nc,1,8,1\nd,1,8,2\n");
+      Read("run,block,init,data_order,kernels\na,0,7,1,x\nb,0,7,2,y\nc,1,8,3,x\nd,1,8,4,y\n");
   EXPECT_EQ(source.input.sweep.plans[0].blocks, 2u);
 }
 

@@ -205,8 +205,9 @@ TEST(GateTest, BitsOfWhatIsLostOrHasNoHashAreNotPassed) {
   const Gate lost = Compared(a, b, bits_only);
   EXPECT_EQ(lost.verdict, Verdict::kInconclusive);
   EXPECT_EQ(lost.findings.at(0), "Inconclusive: nothing is shown to differ, but B is not whole.");
-  EXPECT_THAT(lost.findings,
-              Contains("control: 1 member is not done on B, 0 on A, so that B does not pass."));
+  EXPECT_THAT(
+      lost.findings,
+      Contains("control: 1 of 3 members is not done on B, 0 of 3 on A, so that B does not pass."));
 }
 
 TEST(GateTest, WhatDoesNotMeetIsSaid) {
@@ -316,9 +317,19 @@ TEST(GateTest, WhatBLostKeepsItFromPassing) {
   EXPECT_EQ(gate.verdict, Verdict::kInconclusive);
   EXPECT_EQ(gate.findings.at(0),
             "Inconclusive: every figure is inside its margin, but B is not whole.");
-  EXPECT_THAT(gate.findings, Contains("algo: 1 member is not done on B, 0 on A, so that B does not "
-                                      "pass."));
+  EXPECT_THAT(gate.findings, Contains("algo: 1 of 6 members is not done on B, 0 of 6 on A, so that "
+                                      "B does not pass."));
   EXPECT_EQ(Compared(b, a).verdict, Verdict::kPass) << "what A lost is not B's";
+
+  // One of twelve on A is no reason to pass a B that lost one of six.
+  TinyStudy large(kExamples, 2);
+  AddAlgo(large, 12, 0, 1);
+  large.input.members[5].state = MemberState::kDiverged;
+  const Gate shares = Compared(large, b);
+  EXPECT_EQ(shares.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(shares.findings, Contains("algo: 1 of 6 members is not done on B, 1 of 12 on A, so "
+                                        "that B does not pass."));
+  EXPECT_NE(Compared(b, large).verdict, Verdict::kFail);
 
   TinyStudy more(kExamples, 2);
   AddAlgo(more, 6, 0, 1);
