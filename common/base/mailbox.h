@@ -26,6 +26,15 @@ class Mailbox {
     return true;
   }
 
+  // The same past the limit: for what is bounded otherwise and must not be lost. False when closed.
+  [[nodiscard]] bool PostPastLimit(T item) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    if (closed_) return false;
+    waiting_.push_back(std::move(item));
+    arrived_.NotifyOne();
+    return true;
+  }
+
   // Waits until something is here, `timeout` has passed or the mailbox is closed, then takes all
   // there is, in order of arrival. Empty on timeout.
   [[nodiscard]] std::vector<T> TakeAll(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_) {

@@ -26,11 +26,19 @@ std::optional<std::string_view> DtypeOf(ElementType type) {
   return std::nullopt;
 }
 
-// nlohmann-json keeps the last of two equal keys; a file with two is refused.
+// nlohmann-json keeps the last of two equal keys; a file with two is refused. So is one that nests
+// deeper than a shape, which is dropped while it is read: copies and texts of it would recurse.
 absl::StatusOr<json> ParseObject(std::string_view text) {
   std::set<std::string> names;
   std::string repeated;
+  bool too_deep = false;
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    const bool opens =
+        event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+    if (opens && depth > 2) {
+      too_deep = true;
+      return false;
+    }
     if (event == json::parse_event_t::key && depth == 1 &&
         !names.insert(parsed.get<std::string>()).second) {
       repeated = parsed.get<std::string>();
@@ -38,6 +46,7 @@ absl::StatusOr<json> ParseObject(std::string_view text) {
     return true;
   };
   json object = json::parse(text, watch, /*allow_exceptions=*/false);
+  if (too_deep) return InvalidInput("the header nests deeper than names, tensors and their shapes");
   if (object.is_discarded()) return InvalidInput("the header is not valid JSON");
   if (!object.is_object()) return InvalidInput("the header is not a JSON object");
   if (!repeated.empty()) return InvalidInput(fmt::format("two tensors named '{}'", repeated));

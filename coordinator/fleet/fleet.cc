@@ -373,7 +373,10 @@ void Fleet::Size(Pool& pool, uint64_t members, const View& view, Decisions& deci
   pool.surplus_looks = surplus == 0 ? 0 : pool.surplus_looks + 1;
   if (pool.surplus_looks >= rules_.looks_until_surplus)
     TakeBack(pool, surplus, view.now, decisions);
-  if (record.state != PoolState::kActive || view.now < pool.next_submit) return;
+  // A clock that was set back makes nobody wait longer than is ever waited.
+  const absl::Duration pause = pool.next_submit - view.now;
+  const bool waits = pause > absl::ZeroDuration() && pause <= rules_.delays.back();
+  if (record.state != PoolState::kActive || waits) return;
   const uint32_t queued = CountLive(pool, IsQueued);
   uint32_t room = std::min(record.wish.most - std::min(record.wish.most, live + pool.strays),
                            record.wish.backlog - std::min(record.wish.backlog, queued));

@@ -121,7 +121,9 @@ void EventLoop::Stop() {
 }
 
 bool EventLoop::Post(SessionId session, scheduler::Event event, bool counted) {
-  return mailbox_.Post(FromSession{session, std::move(event), counted});
+  const bool ends = std::holds_alternative<scheduler::SessionLost>(event);
+  FromSession item{session, std::move(event), counted};
+  return ends ? mailbox_.PostPastLimit(std::move(item)) : mailbox_.Post(std::move(item));
 }
 
 void EventLoop::Call(CallEvent event, const CallDone& done, CallAwaited awaited) {

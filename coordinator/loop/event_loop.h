@@ -97,8 +97,10 @@ class EventLoop {
   // What has arrived is dealt with, kept and answered; then the thread ends.
   void Stop();
 
-  // An event of a worker's stream. False only after Stop. `counted`: Consumed will be told of it.
+  // An event of a worker's stream. False after Stop, and where more waits than is taken; the end of
+  // a session is taken all the same. `counted`: Consumed will be told of it.
   bool Post(SessionId session, scheduler::Event event, bool counted);
+  bool stopping() const { return mailbox_.closed(); }
 
   // Unavailable when stopping; of what was asked of many members a part may be done by then.
   // ResourceExhausted when too many calls wait, or when it could not be kept: then nothing of it

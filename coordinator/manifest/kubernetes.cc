@@ -25,6 +25,8 @@ constexpr const char* kPoolLabel = "noisefloor-pool";
 constexpr int64_t kLastWordsSeconds = 15;
 // A worker that crashed or found no coordinator begins again so often, later each time.
 constexpr int kTries = 6;
+constexpr int kStoppedCode = 75;        // Of a worker that SIGTERM ended.
+constexpr int64_t kPullSeconds = 1800;  // A pod's time begins before its image is there.
 constexpr int64_t kForgottenAfterSeconds = 24 * 3600;  // `kubectl logs` finds what ended till then.
 constexpr int kSecretMode = 0440;                      // Its group is the pod's.
 
@@ -45,10 +47,11 @@ int64_t SecondsToEnd(const KubernetesWish& wish) {
 }
 
 Json Arguments(const KubernetesWish& wish) {
-  Json words = {"--name=$(POD_NAME).$(NODE_NAME)", "--host=$(NODE_NAME)",
+  Json words = {"--name=$(POD_NAME)", "--host=$(NODE_NAME)",
                 fmt::format("--state={}/state", kState)};
   for (const std::string& word : LeavingWords(wish.idle_seconds)) words.push_back(word);
   words.push_back(fmt::format("--grace={}", wish.grace_seconds));
+  words.push_back(fmt::format("--stopped-code={}", kStoppedCode));
   if (wish.time_seconds > 0) {
     words.push_back(fmt::format("--leave-after={}", wish.time_seconds - wish.drain_before_seconds));
     words.push_back(fmt::format("--lifetime={}", wish.time_seconds));
@@ -164,7 +167,8 @@ Json Pod(const KubernetesWish& wish) {
                 {"fsGroup", wish.user},
                 {"fsGroupChangePolicy", "OnRootMismatch"},
                 {"seccompProfile", {{"type", "RuntimeDefault"}}}}}};
-  if (wish.time_seconds > 0) pod["activeDeadlineSeconds"] = wish.time_seconds;
+  // The worker counts from its own start, and leaves by itself.
+  if (wish.time_seconds > 0) pod["activeDeadlineSeconds"] = wish.time_seconds + kPullSeconds;
   if (const Json labels = NodeSelector(wish); !labels.empty()) pod["nodeSelector"] = labels;
   if (wish.gpus > 0) {
     pod["tolerations"] =
@@ -179,7 +183,9 @@ Json Pod(const KubernetesWish& wish) {
 }
 
 // What others did to a worker does not count; what will go wrong again is not tried again. Exit
-// codes of noisefloor-worker: 1 refused, 2 usage.
+// codes of noisefloor-worker: 1 refused, 2 usage. A pod that is taken ends with kStoppedCode: with
+// 0 the Job would be complete, as since Kubernetes 1.27 a deleted pod has succeeded by its own
+// code.
 Json FailurePolicy() {
   const Json taken = {
       {"action", "Ignore"},

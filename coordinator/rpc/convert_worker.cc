@@ -107,11 +107,15 @@ absl::StatusOr<scheduler::Event> RecordsFrom(SessionId session, const v1::Attemp
   const v1::RecordBatch& batch = message.batch();
   scheduler::RecordsArrived event{session, lease, {batch.sequence(), {}, ColumnsFault(batch)}};
   if (!event.batch.fault.empty()) return event;
+  // Each record has a copy of its name: of one that is too long as much as shows that.
+  std::vector<std::string> names;
+  for (const std::string& name : batch.metric_names()) {
+    names.push_back(name.substr(0, ingest::kMaxNameBytes + 1));
+  }
   event.batch.records.reserve(batch.value_size());
   for (int i = 0; i < batch.value_size(); ++i) {
-    event.batch.records.push_back({batch.step(i), batch.epoch(i),
-                                   batch.metric_names(static_cast<int>(batch.metric(i))),
-                                   batch.value(i)});
+    event.batch.records.push_back(
+        {batch.step(i), batch.epoch(i), names[batch.metric(i)], batch.value(i)});
   }
   return event;
 }
@@ -181,8 +185,11 @@ v1::Inventory InventoryOf(const v1::Register& message) {
   inventory.add_devices()->set_unit(message.unit());
   v1::Slot slot;
   slot.add_devices(0);
+  // One more than there may be is refused as any other.
+  constexpr int kMostMade = 257;
   for (const v1::ClassOffer& of_class : message.classes()) {
     for (const v1::StackOffer& stack : message.stacks()) {
+      if (inventory.offers_size() == kMostMade) break;
       slot.add_offers(static_cast<uint32_t>(inventory.offers_size()));
       v1::Offer& offer = *inventory.add_offers();
       offer.set_hardware_class(of_class.name());
@@ -191,7 +198,6 @@ v1::Inventory InventoryOf(const v1::Register& message) {
       offer.set_build(stack.build());
     }
   }
-  // One more than there may be is refused as any other.
   const uint32_t slots = std::min(message.slots(), 1025u);
   for (uint32_t i = 0; i < slots; ++i) *inventory.add_slots() = slot;
   return inventory;

@@ -75,8 +75,9 @@ class Garbage::Run {
     NF_ASSIGN_OR_RETURN(const query::Retention retention,
                         RetentionOf(request_, parts_.clock.Now()));
     if (!dry_run_) NF_RETURN_IF_ERROR(CheckOlderLeases());
-    NF_RETURN_IF_ERROR(CollectKept(retention));
+    // First what nothing names: it goes without a write, also where the disk is full.
     NF_RETURN_IF_ERROR(CollectUnused());
+    NF_RETURN_IF_ERROR(CollectKept(retention));
     for (auto& [kind, share] : kinds_) {
       share.set_kind(kind);
       *response_.add_artifacts() = share;

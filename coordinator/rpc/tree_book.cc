@@ -26,6 +26,8 @@ namespace noisefloor {
 
 namespace {
 
+constexpr std::string_view kWeightsKey = "weights/";
+
 // Of a regular file.
 absl::StatusOr<struct stat> LookAt(const std::string& path) {
   struct stat about {};
@@ -148,8 +150,28 @@ absl::StatusOr<Tree> TreeBook::Offer(std::string key, Tree tree, std::vector<Loc
   auto offered = std::make_shared<Offered>(
       Offered{.identity = IdentityOf(tree), .tree = std::move(tree), .files = std::move(files)});
   MutexLock lock(mutex_);
-  offered_[std::move(key)] = offered;
+  Put(key, offered);
   return offered->tree;
+}
+
+void TreeBook::Put(const std::string& key, std::shared_ptr<const Offered> offered) {
+  const bool is_new = !offered_.contains(key);
+  if (!is_new) Drop(key);
+  keys_.emplace(offered->identity, key);
+  offered_[key] = std::move(offered);
+  if (!is_new || !key.starts_with(kWeightsKey)) return;
+  weights_.push_back(key);
+  if (weights_.size() <= kMostWeights) return;
+  known_.erase(offered_.at(weights_.front())->files.front().path);
+  Drop(weights_.front());
+  weights_.pop_front();
+}
+
+void TreeBook::Drop(const std::string& key) {
+  const auto dropped = offered_.find(key);
+  const auto [first, last] = keys_.equal_range(dropped->second->identity);
+  keys_.erase(std::find_if(first, last, [&](const auto& of) { return of.second == key; }));
+  offered_.erase(dropped);
 }
 
 absl::StatusOr<Tree> TreeBook::DescribeDataSet(std::string_view name) {
@@ -209,7 +231,8 @@ absl::StatusOr<Tree> TreeBook::DescribeWeights(const std::string& sha256) {
   if (!about.ok()) return absl::IsNotFound(about.status()) ? none : about.status();
   Tree tree;
   tree.files.emplace_back().path = kWeightsFile;
-  NF_ASSIGN_OR_RETURN(tree, Offer("weights/" + sha256, std::move(tree), {{path, StateOf(*about)}}));
+  NF_ASSIGN_OR_RETURN(tree, Offer(fmt::format("{}{}", kWeightsKey, sha256), std::move(tree),
+                                  {{path, StateOf(*about)}}));
   if (tree.files.front().sha256 == sha256) return tree;
   return MakeError(absl::StatusCode::kDataLoss, path + ": its content is not what was kept");
 }
@@ -220,9 +243,8 @@ absl::StatusOr<std::unique_ptr<OfferedFile>> TreeBook::Open(std::string_view ide
   std::shared_ptr<const Offered> found;  // shared: see offered_.
   {
     MutexLock lock(mutex_);
-    for (const auto& [name, offered] : offered_) {
-      if (offered->identity == identity) found = offered;
-    }
+    const auto key = keys_.find(std::string(identity));
+    if (key != keys_.end()) found = offered_.at(key->second);
   }
   const absl::Status changed =
       MakeError(absl::StatusCode::kFailedPrecondition,

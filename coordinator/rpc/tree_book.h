@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -46,6 +47,9 @@ struct TreeRoots {
 // Thread-safe. All calls wait for the disk.
 class TreeBook {
  public:
+  // Weights that are offered at one time. Those before are described anew when they are asked for.
+  static constexpr size_t kMostWeights = 4096;
+
   explicit TreeBook(TreeRoots roots) : roots_(std::move(roots)) {}
 
   // The data set of the first root that has its folder with all files of a layout that is known; or
@@ -94,13 +98,21 @@ class TreeBook {
   absl::StatusOr<Tree> Offer(std::string key, Tree tree, std::vector<Local> files)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Hash(const Local& local, TreeFile& file) ABSL_LOCKS_EXCLUDED(mutex_);
+  // In the place of what was offered by that name.
+  // shared: see offered_.
+  void Put(const std::string& key, std::shared_ptr<const Offered> offered)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Drop(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const TreeRoots roots_;
   mutable Mutex mutex_;
   // By kind and name.
   // shared: with those that read from one while a newer takes its place.
   std::map<std::string, std::shared_ptr<const Offered>> offered_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Known> known_ ABSL_GUARDED_BY(mutex_);  // By path.
+  std::multimap<std::string, std::string> keys_ ABSL_GUARDED_BY(mutex_);  // By identity.
+  std::map<std::string, Known> known_ ABSL_GUARDED_BY(mutex_);            // By path.
+  // Those of weights, of which there may be one for each member of an inference: the oldest first.
+  std::deque<std::string> weights_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace noisefloor

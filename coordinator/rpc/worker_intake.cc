@@ -27,8 +27,11 @@ void WarnOfClock(const std::string& worker, int64_t unix_micros, absl::Time now)
                "`noisefloor doctor` there compares them"}});
 }
 
-absl::Status Stopping() {
-  return MakeError(absl::StatusCode::kUnavailable, "the coordinator is stopping");
+// Why an event was not taken.
+absl::Status NotTaken(const EventLoop& loop) {
+  return MakeError(absl::StatusCode::kUnavailable,
+                   loop.stopping() ? "the coordinator is stopping"
+                                   : "the coordinator has more to do than it can keep; come again");
 }
 
 }  // namespace
@@ -45,7 +48,7 @@ absl::Status WorkerIntake::Take(SessionId session, bool registered, const std::s
   if (is_register) return Register(session, caller, message.register_());
   NF_ASSIGN_OR_RETURN(scheduler::Event event, EventFrom(session, message));
   FillMissingFiles(event);
-  return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : Stopping();
+  return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : NotTaken(loop_);
 }
 
 void WorkerIntake::Lost(SessionId session) {
@@ -65,14 +68,14 @@ absl::Status WorkerIntake::Register(SessionId session, const std::string& caller
                                {"devices_known", message.has_inventory()},
                                {"held", event.held.size()}});
   WarnOfClock(event.name, message.unix_micros(), clock_.Now());
-  return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : Stopping();
+  return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : NotTaken(loop_);
 }
 
-// A result is accepted only when its files are here; the core does not look at disks.
+// A result is accepted only when its files are here, and of one that is refused only those that are
+// here are kept; the core does not look at disks.
 void WorkerIntake::FillMissingFiles(scheduler::Event& event) const {
   auto* finished = std::get_if<scheduler::AttemptFinished>(&event);
   if (finished == nullptr) return;
-  if (!finished->outcome.fault.empty()) return;  // Refused in any case.
   for (const Artifact& artifact : finished->outcome.artifacts) {
     if (blobs_.Has({artifact.sha256, artifact.size})) continue;
     finished->missing_artifacts.push_back(artifact.sha256);

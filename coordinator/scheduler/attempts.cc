@@ -66,13 +66,24 @@ void KeepEnd(Turn& turn, const PastLease& lease, const ingest::AttemptOutcome& o
                         ingest::ToStorableText(reason, 1000), turn.now});
 }
 
+// What it left behind of files that are here: others could be named by it, and missed.
+ingest::AttemptOutcome WithFilesThatAreHere(const AttemptFinished& event) {
+  ingest::AttemptOutcome outcome = event.outcome;
+  std::erase_if(outcome.artifacts, [&](const Artifact& artifact) {
+    return std::ranges::find(event.missing_artifacts, artifact.sha256) !=
+           event.missing_artifacts.end();
+  });
+  return outcome;
+}
+
 // Ends the lease without an accepted result, keeps what was reported, and lets the member go on.
 void Refuse(Turn& turn, const AttemptFinished& event, CauseClass cause, const std::string& reason) {
   const MemberId member = turn.state.leases.at(event.lease).member;
   Lose(turn, event.lease, cause, reason);
   const PastLease past = turn.state.past_leases.at(event.lease);
   SetHeard(turn.state, event.lease);
-  KeepEnd(turn, past, event.outcome, false, reason.empty() ? std::string(Name(cause)) : reason);
+  KeepEnd(turn, past, WithFilesThatAreHere(event), false,
+          reason.empty() ? std::string(Name(cause)) : reason);
   turn.Tell(SendSettled{event.session, event.lease, false,
                         reason.empty() ? std::string(Name(cause)) : reason});
   CountFailure(turn, past.worker, past.unit, member, cause);
@@ -83,7 +94,7 @@ void RefuseLate(Turn& turn, const AttemptFinished& event, const PastLease& past)
   const std::string reason = Text(past.lease) + " had ended before: " + past.reason;
   turn.Tell(SendSettled{event.session, event.lease, false, reason});
   if (past.has_outcome) return;
-  KeepEnd(turn, past, event.outcome, false, reason);
+  KeepEnd(turn, past, WithFilesThatAreHere(event), false, reason);
   turn.Happened(past.member, "late_result",
                 ToText(past.member) + " attempt " + std::to_string(past.attempt) + " from " +
                     WorkerName(turn.state, past.worker) + " came late; its hashes are kept");
@@ -208,7 +219,8 @@ void On(Turn& turn, AttemptFinished&& event) {
   if (turn.state.accepted.contains(event.lease)) {
     turn.Tell(SendSettled{event.session, event.lease, true, ""});
   } else if (worker != nullptr && past != turn.state.past_leases.end() &&
-             past->second.worker == worker->id) {
+             past->second.worker == worker->id &&
+             turn.state.sweeps.contains(past->second.member.sweep)) {  // Else it was deleted.
     RefuseLate(turn, event, past->second);
   } else {
     turn.Tell(SendSettled{event.session, event.lease, false,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import socket
 import unittest
 
@@ -41,6 +42,21 @@ class Moved(unittest.TestCase):
         for name in ("a", "b"):
             self.assertIn(f"to=localhost:{world.port}", world.said(name))
             self.assertEqual(world.stop(name), 0)
+
+    def test_a_new_authority_is_read_from_the_access_file(self) -> None:
+        """As after a restore whose access/ was lost."""
+        world = World(self)
+        world.serve()
+        world.worker("a")
+        world.wait_for_workers(1)
+        world.kill()
+        shutil.rmtree(world.home)
+        shutil.rmtree(world.access)
+        world.ask("access", "init", "--address=localhost:7077", world.access)
+        world.serve()
+        world.wait_for_workers(1)
+        world.wait_for("a", "authority_replaced")
+        self.assertEqual(world.stop("a"), 0)
 
     def test_one_whose_coordinator_was_typed_stays_with_it(self) -> None:
         world = World(self)

@@ -6,6 +6,7 @@
 //   gate:FIFO      the same, but waits before the second half until FIFO is opened for writing
 //   wait           trains until it is told to stop, then ends as interrupted
 //   hang           ignores SIGTERM and never ends
+//   escape         joins its parent's process group, where signals to its own miss it; never ends
 //   mute           never says hello and never ends
 //   diverge        ends as diverged, with a loss that is not a number
 //   oom            fails as out of memory
@@ -233,6 +234,10 @@ class FakeTrainer {
 
   // What goes wrong before the training.
   void Misbehave() {
+    if (behaviour_ == "escape") {
+      if (setpgid(0, getpgid(getppid())) != 0) std::abort();
+      while (true) pause();
+    }
     if (behaviour_ == "hang") {
       signal(SIGTERM, SIG_IGN);
       while (true) pause();

@@ -63,9 +63,12 @@ absl::StatusOr<std::vector<SharedTree>> FetchStacks(const WorkerSettings& settin
   const WorkerStub stub(
       v1::WorkerService::NewStub(MakeChannel(options.coordinator, settings.access.get())));
   const TreeCache cache(CacheOf(options, state), options.cache_limit_mib << 20);
+  const bool waits = options.give_up_after != absl::InfiniteDuration();
+  const absl::Duration patience =
+      std::max(TreeFetcher::kPatience, waits ? options.give_up_after : TreeFetcher::kPatience);
   for (const StackWish& wish : options.fetch_stacks) {
     NF_ASSIGN_OR_RETURN(trees.emplace_back(),
-                        FetchStack(wish, stub, cache, clock, state.identity()));
+                        FetchStack(wish, stub, cache, clock, state.identity(), patience));
     trainers.insert({wish.name, {trees.back()->path() + "/" + wish.program}});
   }
   return trees;
@@ -147,9 +150,11 @@ void RemoveState(const std::string& path) {
   if (!removed.ok()) LogWarning("state_stays", {{"error", removed}});
 }
 
+// 3: it would be another thing when the coordinator is there again.
 int Refuse(const absl::Status& status) {
-  LogError("refused", {{"error", status}});
-  return 1;
+  const bool away = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  LogError(away ? "unreachable" : "refused", {{"error", status}});
+  return away ? 3 : 1;
 }
 
 int Main(const std::vector<std::string>& arguments) {
@@ -172,9 +177,9 @@ int Main(const std::vector<std::string>& arguments) {
   WarnOfNetwork(*state);
   auto settings = [&] {
     // Nothing is held yet but trainers that are asked, and these die with us.
-    const StopSignals signals([](StopSignal) {
+    const StopSignals signals([&](StopSignal) {
       LogInfo("worker_stopped_before_start");
-      _exit(0);
+      _exit(options.stopped_code);
     });
     return MakeSettings(options, *state, clock);
   }();
@@ -184,7 +189,9 @@ int Main(const std::vector<std::string>& arguments) {
   Worker worker(*std::move(settings), *state, clock);
   const StopSignals signals([&worker](StopSignal signal) { worker.Stop(signal); });
   const int code = worker.Run();
-  if (code == 0 && options.state_is_temporary) RemoveState(state->path());
+  if (worker.has_undying()) _exit(code);
+  const bool left = code == 0 || code == options.stopped_code;
+  if (left && options.state_is_temporary && !worker.has_results()) RemoveState(state->path());
   return code;
 }
 

@@ -37,7 +37,7 @@ Examples:
 SIGTERM or SIGINT: finish what runs, deliver it, leave; a second one: stop what runs.
 SIGUSR1, by which a cluster warns of a time limit: the same as the first, without --drain-timeout.
 A coordinator that cannot be reached is tried again for ever, unless --give-up-after is given.
-Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable.)";
+Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable, 4 a trainer that cannot be killed.)";
 
 namespace fs = std::filesystem;
 
@@ -60,6 +60,7 @@ struct Raw {
   double leave_seconds = 0;
   double hello_seconds = 600;
   double silence_seconds = 3600;
+  double kill_seconds = 300;
   double state_wait_seconds = 0;
   uint64_t spool_limit_mib = 16384;
   bool no_standby = false;
@@ -107,10 +108,17 @@ void AddState(CLI::App& app, Options& options, Raw& raw) {
       ->capture_default_str();
 }
 
-void AddLeaving(CLI::App& app, Raw& raw) {
+void AddLeaving(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--give-up-after", raw.give_up_seconds,
                  "Seconds without a coordinator until the program ends with code 3; 0: never")
       ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_option(
+         "--stopped-code", options.stopped_code,
+         "Exit code of a worker that SIGTERM or SIGINT ended: where a scheduler takes 0 for "
+         "the end of the work, it starts another for this")
+      ->type_name("CODE")
+      ->check(CLI::Range(0, 125))
       ->capture_default_str();
   app.add_option("--idle-timeout", raw.idle_seconds,
                  "Seconds without a member until the worker leaves; 0: never")
@@ -184,7 +192,7 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                  "Seconds after SIGTERM until what runs is stopped; 0: never")
       ->type_name("SECONDS")
       ->capture_default_str();
-  AddLeaving(app, raw);
+  AddLeaving(app, options, raw);
   app.add_option("--spool-limit", raw.spool_limit_mib, "MiB that may wait for delivery")
       ->type_name("MIB")
       ->capture_default_str();
@@ -231,6 +239,11 @@ void AddTrainerTimeouts(CLI::App& app, Raw& raw) {
                  "Seconds between two words of a trainer, then it hangs and is ended; 0: never")
       ->type_name("SECONDS")
       ->capture_default_str();
+  app.add_option("--kill-timeout", raw.kill_seconds,
+                 "Seconds that a killed trainer has to be gone; then it hangs in the kernel, its "
+                 "member is given back, and this worker leaves when its others are done; 0: never")
+      ->type_name("SECONDS")
+      ->capture_default_str();
 }
 
 absl::StatusOr<absl::Duration> Seconds(std::string_view option, double seconds,
@@ -269,6 +282,7 @@ absl::Status CheckNumbers(const Raw& raw, Options& options) {
   NF_ASSIGN_OR_RETURN(options.hello_timeout, Seconds("--hello-timeout", raw.hello_seconds, true));
   NF_ASSIGN_OR_RETURN(options.silence_timeout,
                       Seconds("--silence-timeout", raw.silence_seconds, true));
+  NF_ASSIGN_OR_RETURN(options.kill_timeout, Seconds("--kill-timeout", raw.kill_seconds, true));
   NF_ASSIGN_OR_RETURN(options.state_wait, Seconds("--state-wait", raw.state_wait_seconds, false));
   if (raw.spool_limit_mib == 0 || raw.spool_limit_mib > (uint64_t{1} << 30)) {
     return InvalidInput(

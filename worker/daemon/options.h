@@ -48,6 +48,8 @@ struct Options {
   absl::Duration leave_after = absl::InfiniteDuration();  // From the start: nothing new is begun.
   absl::Duration hello_timeout = absl::InfiniteDuration();
   absl::Duration silence_timeout = absl::InfiniteDuration();
+  absl::Duration kill_timeout = absl::InfiniteDuration();
+  int stopped_code = 0;  // With which it leaves when a signal ended it.
   bool standby = true;
   bool use_cache = true;
   std::string cache;  // Absolute; empty: in the state directory.

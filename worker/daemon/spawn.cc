@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string_view>
 
@@ -42,9 +44,10 @@ struct Prepared {
 
 // Descriptors move above the fixed ones first, so that none is overwritten before it is copied.
 void PlaceDescriptors(Prepared& p) {
-  p.error_pipe = fcntl(p.error_pipe, F_DUPFD, 64);
+  // Closed by exec also where close_range is not there (before Linux 5.9) or not allowed.
+  p.error_pipe = fcntl(p.error_pipe, F_DUPFD_CLOEXEC, 64);
   for (int& fd : p.fds) {
-    if (fd >= 0 && (fd = fcntl(fd, F_DUPFD, 64)) < 0) FailInChild(p.error_pipe);
+    if (fd >= 0 && (fd = fcntl(fd, F_DUPFD_CLOEXEC, 64)) < 0) FailInChild(p.error_pipe);
   }
   for (int i = 0; i < 4; ++i) {
     if (p.fds[i] >= 0 && dup2(p.fds[i], i) < 0) FailInChild(p.error_pipe);
@@ -125,6 +128,33 @@ Reaped Reap(const Child& child) {
   return {false, WEXITSTATUS(status)};
 }
 
+namespace {
+
+// What trainers get of the worker's own variables: where programs and libraries lie, and which
+// devices of other makers a scheduler gave to this worker (NVIDIA's are told by slot).
+bool IsInherited(std::string_view name) {
+  constexpr std::array<std::string_view, 14> kNames = {"PATH",
+                                                       "HOME",
+                                                       "USER",
+                                                       "TMPDIR",
+                                                       "PYTHONPATH",
+                                                       "LD_LIBRARY_PATH",
+                                                       "VIRTUAL_ENV",
+                                                       "CONDA_PREFIX",
+                                                       "ASAN_OPTIONS",
+                                                       "UBSAN_OPTIONS",
+                                                       "ROCR_VISIBLE_DEVICES",
+                                                       "HIP_VISIBLE_DEVICES",
+                                                       "GPU_DEVICE_ORDINAL",
+                                                       "ZE_AFFINITY_MASK"};
+  constexpr std::array<std::string_view, 5> kBegins = {"NOISEFLOOR_", "NVIDIA_", "TPU_", "HABANA_",
+                                                       "ASCEND_"};
+  return std::ranges::find(kNames, name) != kNames.end() ||
+         std::ranges::any_of(kBegins, [&](auto begin) { return name.starts_with(begin); });
+}
+
+}  // namespace
+
 std::map<std::string, std::string> InheritedEnvironment() {
   std::map<std::string, std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -132,12 +162,7 @@ std::map<std::string, std::string> InheritedEnvironment() {
     const size_t equals = text.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view name = text.substr(0, equals);
-    const bool wanted = name == "PATH" || name == "HOME" || name == "USER" || name == "TMPDIR" ||
-                        name == "LD_LIBRARY_PATH" || name == "PYTHONPATH" ||
-                        name == "VIRTUAL_ENV" || name == "CONDA_PREFIX" || name == "ASAN_OPTIONS" ||
-                        name == "UBSAN_OPTIONS" || name.rfind("NOISEFLOOR_", 0) == 0 ||
-                        name.rfind("NVIDIA_", 0) == 0;
-    if (wanted) result[std::string(name)] = std::string(text.substr(equals + 1));
+    if (IsInherited(name)) result[std::string(name)] = std::string(text.substr(equals + 1));
   }
   result["LC_ALL"] = "C";
   result["PYTHONHASHSEED"] = "0";  // Else the order of its sets is another in each process.

@@ -17,10 +17,11 @@ namespace {
 constexpr size_t kMostNews = 1000;  // One a second; each is taken at once.
 
 absl::StatusOr<FetchNews> Brought(TreeName wanted, const WorkerStub& stub, const TreeCache& cache,
-                                  const Clock& clock, uint64_t seed) {
+                                  const Clock& clock, uint64_t seed, absl::Duration patience) {
   Mailbox<FetchNews> told(kMostNews);
-  TreeFetcher fetcher(stub, cache, clock, seed,
-                      [&told](FetchNews news) { (void)told.Post(std::move(news)); });
+  TreeFetcher fetcher(
+      stub, cache, clock, seed, [&told](FetchNews news) { (void)told.Post(std::move(news)); },
+      patience);
   fetcher.Want(wanted);
   absl::Duration say_at = clock.Steady() + kBetweenFetchLines;
   while (true) {
@@ -36,10 +37,11 @@ absl::StatusOr<FetchNews> Brought(TreeName wanted, const WorkerStub& stub, const
 }  // namespace
 
 absl::StatusOr<SharedTree> FetchStack(const StackWish& wish, const WorkerStub& stub,
-                                      const TreeCache& cache, const Clock& clock, uint64_t seed) {
+                                      const TreeCache& cache, const Clock& clock, uint64_t seed,
+                                      absl::Duration patience) {
   LogInfo("fetches_stack", {{"stack", wish.name}, {"into", cache.folder()}});
-  NF_ASSIGN_OR_RETURN(const FetchNews news,
-                      Brought({TreeName::Kind::kStack, wish.name}, stub, cache, clock, seed));
+  NF_ASSIGN_OR_RETURN(const FetchNews news, Brought({TreeName::Kind::kStack, wish.name}, stub,
+                                                    cache, clock, seed, patience));
   if (!news.tree.ok()) return Annotate(news.tree.status(), "--fetch-stack=" + wish.name);
   const SharedTree tree = *news.tree;
   if (!IsOurs(tree->path())) return NotOurs(*tree);

@@ -12,6 +12,7 @@ namespace noisefloor {
 // the log how far it is. FailedPrecondition: it has no such program that can be run.
 // PermissionDenied: somebody else has put it into the cache.
 absl::StatusOr<SharedTree> FetchStack(const StackWish& wish, const WorkerStub& stub,
-                                      const TreeCache& cache, const Clock& clock, uint64_t seed);
+                                      const TreeCache& cache, const Clock& clock, uint64_t seed,
+                                      absl::Duration patience);
 
 }  // namespace noisefloor

@@ -21,7 +21,6 @@ namespace noisefloor {
 namespace {
 
 constexpr int kMostOnTheWay = 64;
-constexpr int kRequestPipeBytes = 1 << 20;
 
 struct Pipe {
   int read_end = -1;
@@ -74,7 +73,6 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const Trai
   process->events_ = events.read_end;
   process->output_ = output.read_end;
   for (const int file : {input.write_end, events.read_end, output.read_end}) SetNonBlocking(file);
-  fcntl(input.write_end, F_SETPIPE_SZ, kRequestPipeBytes);
   process->thread_ = std::thread([p = process.get()] { p->Watch(); });
   return process;
 }
@@ -112,6 +110,10 @@ absl::Status TrainerProcess::OpenLog(const std::string& path) {
 
 absl::Status TrainerProcess::WriteRequest(const std::string& request) {
   const std::string line = request + "\n";
+  // Not before it is needed: the system gives each user only so many pages of pipes.
+  if (fcntl(input_, F_GETPIPE_SZ) < static_cast<int>(line.size())) {
+    fcntl(input_, F_SETPIPE_SZ, static_cast<int>(line.size()));
+  }
   const ssize_t written = write(input_, line.data(), line.size());
   if (written == static_cast<ssize_t>(line.size())) return absl::OkStatus();
   const bool ended = written < 0 && errno == EPIPE;

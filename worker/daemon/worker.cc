@@ -12,6 +12,7 @@
 #include "worker/daemon/convert.h"
 #include "worker/daemon/leftovers.h"
 #include "worker/daemon/orphans.h"
+#include "worker/daemon/worker_access.h"
 
 namespace noisefloor {
 
@@ -36,7 +37,8 @@ slots::SlotsOptions SlotsOptionsOf(const WorkerSettings& settings) {
           .grace = settings.options.grace,
           .standby = settings.options.standby,
           .hello_timeout = settings.options.hello_timeout,
-          .silence_timeout = settings.options.silence_timeout};
+          .silence_timeout = settings.options.silence_timeout,
+          .kill_timeout = settings.options.kill_timeout};
 }
 
 std::string CheckpointsOf(const Options& options, const StateDirectory& state) {
@@ -96,6 +98,7 @@ int Worker::Run() {
   }
   CloseSession();
   for (const int process : pool_.EndOrphans()) LogWarning("orphan_ended", {{"process", process}});
+  if (stops_ > 0 && *exit_code_ == 0) exit_code_ = settings_.options.stopped_code;
   LogInfo("left", {{"exit_code", *exit_code_}});
   return *exit_code_;
 }
@@ -161,16 +164,29 @@ v1::SessionRequest Worker::Registration() const {
   return request;
 }
 
-// Its access file may name another address by now. While it cannot be read, nothing changes.
+// Its access file may name another address by now, or another authority. While it cannot be read,
+// nothing changes.
 void Worker::FollowCoordinator() {
-  if (!settings_.options.follows) return;
-  const absl::StatusOr<AccessFile> file = ReadAccessFile(settings_.options.access_file);
-  if (!file.ok() || file->coordinator == ToText(coordinator_)) return;
+  if (access() == nullptr) return;
+  const std::string& path = settings_.options.access_file;
+  const absl::StatusOr<AccessFile> file = ReadAccessFile(path);
+  if (!file.ok()) return;
   const absl::StatusOr<Address> address = ParseAddress(file->coordinator);
-  if (!address.ok() || ToText(*address) == ToText(coordinator_)) return;
-  LogInfo("coordinator_moved", {{"from", ToText(coordinator_)}, {"to", ToText(*address)}});
-  coordinator_ = *address;
-  stub_.Follow(v1::WorkerService::NewStub(MakeChannel(coordinator_, settings_.access.get())));
+  const bool moved =
+      settings_.options.follows && address.ok() && ToText(*address) != ToText(coordinator_);
+  const bool renewed = file->certificate != access()->certificate;
+  if (!moved && !renewed) return;
+  if (renewed) {
+    absl::StatusOr<std::unique_ptr<ChannelAccess>> read = ReadWorkerAccess(path);
+    if (!read.ok()) return;
+    renewed_.push_back(*std::move(read));
+    LogInfo("authority_replaced", {{"file", path}});
+  }
+  if (moved) {
+    LogInfo("coordinator_moved", {{"from", ToText(coordinator_)}, {"to", ToText(*address)}});
+    coordinator_ = *address;
+  }
+  stub_.Follow(v1::WorkerService::NewStub(MakeChannel(coordinator_, access())));
 }
 
 void Worker::OpenSessionIfDue() {
@@ -221,7 +237,7 @@ void Worker::SayUnreached(absl::Duration now) {
   if (connected_ || exit_code_ || without < say_unreached_after_) return;
   say_unreached_after_ = without + std::min(without, kLongestSilence);
   const std::string stranger =
-      WhyNotUnderstood(coordinator_, settings_.access ? settings_.access->certificate : "");
+      WhyNotUnderstood(coordinator_, access() != nullptr ? access()->certificate : "");
   LogWarning(
       "no_coordinator",
       {{"coordinator", ToText(coordinator_)},

@@ -59,6 +59,11 @@ class Worker final : public SessionListener {
   int Run();
   // Any thread: drain; the second kStop, hurry.
   void Stop(StopSignal signal = StopSignal::kStop);
+  // After Run: a trainer that SIGKILL does not end is still there, and this object's end would wait
+  // for it.
+  bool has_undying() const { return has_undying_; }
+  // After Run: what was not delivered is in the spool, for the next worker of this folder.
+  bool has_results() const { return !attempts_.empty(); }
 
  private:
   struct HeartbeatTaken {};
@@ -127,6 +132,7 @@ class Worker final : public SessionListener {
   void Perform(const slots::EndForkServers& action);
   void Perform(const slots::TerminateTrainer& action);
   void Perform(const slots::KillTrainer& action);
+  void Perform(const slots::GiveUpTrainer& action);
   void Perform(const slots::Deliver& action);
   void Perform(const slots::DropFiles& action);
   void Perform(const slots::Forget& action);
@@ -160,6 +166,9 @@ class Worker final : public SessionListener {
 
   void OpenSessionIfDue();
   void FollowCoordinator();
+  const ChannelAccess* access() const {
+    return renewed_.empty() ? settings_.access.get() : renewed_.back().get();
+  }
   void WatchTheClock();
   Pulse::Wait WaitForDisk();
   absl::Duration UntilNext() const;
@@ -179,6 +188,8 @@ class Worker final : public SessionListener {
   std::map<uint64_t, LeaseId> lease_of_process_;
   Spool spool_;
   Address coordinator_;  // Where it is, as far as is known.
+  // Of authorities that took the place of the first one; calls may still use the older ones.
+  std::vector<std::unique_ptr<ChannelAccess>> renewed_;
   WorkerStub stub_;
   TrainerPool pool_;
   std::unique_ptr<Uploader> uploader_;
@@ -199,6 +210,7 @@ class Worker final : public SessionListener {
   absl::Duration leave_at_;
   absl::Duration idle_since_ = absl::InfiniteDuration();  // Connected, without a lease.
   int stops_ = 0;
+  bool has_undying_ = false;
   int leave_code_ = 0;  // The exit code when there is nothing left to do.
   std::optional<int> exit_code_;
 };

@@ -140,6 +140,19 @@ void Worker::Perform(const slots::KillTrainer& action) {
   if (attempt.process) pool_.Kill(*attempt.process);
 }
 
+void Worker::Perform(const slots::GiveUpTrainer& action) {
+  Attempt& attempt = attempts_.at(action.lease);
+  Say(LogLevel::kError, "trainer_undying", action.lease,
+      {{"help",
+        "SIGKILL does not end it: it hangs in the kernel, in a driver or a file system perhaps; "
+        "nothing new is begun here"}});
+  has_undying_ = true;
+  leave_code_ = 4;
+  if (attempt.process) lease_of_process_.erase(*attempt.process);
+  attempt.process.reset();
+  Keep(action.lease, attempt, attempt.judge.End({.signalled = true, .code = SIGKILL}));
+}
+
 void Worker::Perform(const slots::Deliver& action) {
   Attempt& attempt = attempts_.at(action.lease);
   if (attempt.noop) return Step(slots::Delivered{action.lease});

@@ -24,6 +24,9 @@ struct Writer {
     return "terminate trainer of " + Of(a.lease) + ": " + a.reason;
   }
   std::string operator()(const KillTrainer& a) const { return "kill trainer of " + Of(a.lease); }
+  std::string operator()(const GiveUpTrainer& a) const {
+    return "give up trainer of " + Of(a.lease);
+  }
   std::string operator()(const Deliver& a) const { return "deliver " + Of(a.lease); }
   std::string operator()(const DropFiles& a) const { return "drop files of " + Of(a.lease); }
   std::string operator()(const Forget& a) const { return "forget " + Of(a.lease); }

@@ -145,6 +145,10 @@ struct TerminateTrainer {  // SIGTERM to its process group.
 struct KillTrainer {  // SIGKILL to its process group.
   LeaseId lease;
 };
+// It hangs in the kernel. What it has said is its result, to be kept; no end of it is awaited.
+struct GiveUpTrainer {
+  LeaseId lease;
+};
 struct Deliver {  // Upload its files, then report Delivered.
   LeaseId lease;
 };
@@ -171,9 +175,10 @@ struct SendHeartbeat {
 struct SendDraining {};
 struct Leave {};  // Nothing is left to do: end the program.
 
-using Action = std::variant<StartTrainer, StartStandby, EndStandby, KeepForkServer, EndForkServers,
-                            TerminateTrainer, KillTrainer, Deliver, DropFiles, Forget, SendStarted,
-                            SendRecords, SendFinished, SendHeartbeat, SendDraining, Leave>;
+using Action =
+    std::variant<StartTrainer, StartStandby, EndStandby, KeepForkServer, EndForkServers,
+                 TerminateTrainer, KillTrainer, GiveUpTrainer, Deliver, DropFiles, Forget,
+                 SendStarted, SendRecords, SendFinished, SendHeartbeat, SendDraining, Leave>;
 using Actions = std::vector<Action>;
 
 std::string Describe(const Action& action);  // "start trainer of lease 7 in slot 0", for logs

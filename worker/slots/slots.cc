@@ -51,10 +51,12 @@ std::vector<Held> Slots::HeldLeases() const {
 
 absl::Duration Slots::NextTick() const {
   absl::Duration next = std::min({next_beat_, keeper_.NextExpiry(), hurry_until_});
-  for (const auto& [id, lease] : leases_) next = std::min({next, lease.kill_at, lease.silent_at});
+  for (const auto& [id, lease] : leases_) {
+    next = std::min({next, lease.kill_at, lease.silent_at, lease.give_up_at});
+  }
   for (const LeaseId id : waiting_) {
     const Slot& slot = slots_[leases_.at(id).slot];
-    if (!slot.lease) next = std::min(next, units_.at(slot.unit).resume_at);
+    if (!slot.lease && !slot.lost) next = std::min(next, units_.at(slot.unit).resume_at);
   }
   return next;
 }
@@ -206,7 +208,7 @@ void Slots::On(const TrainerEnded& message, absl::Duration now, Actions& actions
 void Slots::FreeSlot(LeaseId id, Lease& lease, absl::Duration now, Actions& actions) {
   slots_[lease.slot].lease.reset();
   keeper_.Remove(id);
-  lease.kill_at = lease.silent_at = absl::InfiniteDuration();
+  lease.kill_at = lease.silent_at = lease.give_up_at = absl::InfiniteDuration();
   if (lease.unwanted) {
     Erase(id, actions);
   } else {
@@ -258,6 +260,7 @@ void Slots::On(const Tick&, absl::Duration now, Actions& actions) {
   }
   StopSilent(now, actions);
   KillOverdue(now, actions);
+  GiveUpUndying(now, actions);
   FillSlots(now, actions);
   if (connected_ && now >= next_beat_) Beat(now, actions);
 }
@@ -271,7 +274,7 @@ void Slots::FillSlots(absl::Duration now, Actions& actions) {
   std::erase_if(waiting_, [&](const LeaseId id) {
     const uint32_t index = leases_.at(id).slot;
     const Slot& slot = slots_[index];
-    if (slot.lease || now < units_.at(slot.unit).resume_at) return false;
+    if (slot.lease || slot.lost || now < units_.at(slot.unit).resume_at) return false;
     PlaceIn(index, id, now, actions);
     return true;
   });
@@ -353,7 +356,22 @@ void Slots::KillOverdue(absl::Duration now, Actions& actions) {
   for (auto& [id, lease] : leases_) {
     if (now < lease.kill_at) continue;
     lease.kill_at = absl::InfiniteDuration();
+    lease.give_up_at = now + options_.kill_timeout;
     actions.push_back(KillTrainer{id});
+  }
+}
+
+void Slots::GiveUpUndying(absl::Duration now, Actions& actions) {
+  std::vector<LeaseId> undying;
+  for (const auto& [id, lease] : leases_) {
+    if (now >= lease.give_up_at) undying.push_back(id);
+  }
+  for (const LeaseId id : undying) {
+    Lease& lease = leases_.at(id);
+    slots_[lease.slot].lost = true;
+    actions.push_back(GiveUpTrainer{id});
+    On(Drain{}, now, actions);
+    FreeSlot(id, lease, now, actions);
   }
 }
 

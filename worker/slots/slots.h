@@ -28,6 +28,9 @@ struct SlotsOptions {
   // A trainer that lets one of these pass without a word hangs, and is ended.
   absl::Duration hello_timeout = absl::InfiniteDuration();    // From its start to its hello.
   absl::Duration silence_timeout = absl::InfiniteDuration();  // From then on, between two events.
+  // From SIGKILL to its end. One that outlives it is given up, and with it the slot: nothing new is
+  // begun, and the worker leaves when the others are done.
+  absl::Duration kill_timeout = absl::InfiniteDuration();
 };
 
 class Slots {
@@ -66,7 +69,8 @@ class Slots {
     bool prepared = false;  // A standby or a fork server was asked for while it ran.
     absl::Duration silent_at = absl::InfiniteDuration();  // Its trainer hangs, from then on.
     absl::Duration kill_at = absl::InfiniteDuration();
-    uint64_t sequence = 0;        // Highest batch in the spool.
+    absl::Duration give_up_at = absl::InfiniteDuration();  // It was killed before.
+    uint64_t sequence = 0;                                 // Highest batch in the spool.
     uint64_t kept = 0;            // Highest batch that the coordinator has.
     uint64_t kept_last_beat = 0;  // The same, at the last heartbeat.
     uint64_t sent_last_beat = 0;
@@ -78,6 +82,7 @@ class Slots {
     std::optional<LeaseId> lease;
     std::optional<TrainerKey> standby;
     uint32_t unit = 0;
+    bool lost = false;  // A trainer that was given up is in it.
   };
   // A machine that fails pauses all slots on the same device, and no others.
   struct Unit {
@@ -122,6 +127,7 @@ class Slots {
   void Erase(LeaseId id, Actions& actions);
   void StopSilent(absl::Duration now, Actions& actions);
   void KillOverdue(absl::Duration now, Actions& actions);
+  void GiveUpUndying(absl::Duration now, Actions& actions);
   void Beat(absl::Duration now, Actions& actions);
   void TellAgain(LeaseId id, Lease& lease, Actions& actions) const;
   // In the second half of a training: what the next one will want.

@@ -36,6 +36,16 @@ TEST(MailboxTest, FullMailboxRefusesUntilItIsEmptied) {
   EXPECT_TRUE(mailbox.Post(nullptr));
 }
 
+TEST(MailboxTest, WhatMustNotBeLostIsTakenPastTheLimit) {
+  Mailbox<int> mailbox(1);
+  EXPECT_TRUE(mailbox.Post(1));
+  EXPECT_FALSE(mailbox.Post(2));
+  EXPECT_TRUE(mailbox.PostPastLimit(3));
+  EXPECT_EQ(mailbox.TakeAll(absl::ZeroDuration()), (std::vector<int>{1, 3}));
+  mailbox.Close();
+  EXPECT_FALSE(mailbox.PostPastLimit(4));
+}
+
 TEST(MailboxTest, ClosedMailboxRefusesButKeepsWhatItHolds) {
   Mailbox<int> mailbox(10);
   EXPECT_TRUE(mailbox.Post(1));

@@ -195,7 +195,15 @@ TEST(SafetensorsTest, DeeplyNestedHeaderIsRefused) {
   Scratch scratch;
   const std::string path = scratch.Put("deep", File(std::string(1'000'000, '['), 0));
 
-  EXPECT_EQ(Message(SafetensorsFile::Open(path).status()), path + ": the header is not valid JSON");
+  const std::string refusal = "the header nests deeper than names, tensors and their shapes";
+  EXPECT_EQ(Message(SafetensorsFile::Open(path).status()), path + ": " + refusal);
+  // Valid JSON, too: what is wrong with it is said without writing it out.
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const std::string& entry :
+       {"{\"dtype\":" + deep + "}", "{\"dtype\":\"F32\",\"shape\":[" + deep + "]}", deep}) {
+    EXPECT_EQ(Message(SafetensorsFile::Open(scratch.Put("nested", File(One(entry), 0))).status()),
+              scratch.Path("nested") + ": " + refusal);
+  }
 }
 
 }  // namespace

@@ -13,6 +13,9 @@ TEST(LayoutTest, FilesLieWhereTheirKindAndTestSetSay) {
   EXPECT_EQ(PlaceOf("evaluation_labels", "s1c0r0", specification),
             "evaluation_labels/cifar10-500.npy");
   EXPECT_EQ(PlaceOf("log", "s1c0r0", specification), "");
+  for (const char* climbs : {"weights-/../../x", "kernels-/!", "predictions-../x", "weights-\n"}) {
+    EXPECT_EQ(PlaceOf(climbs, "s1c0r0", specification), "") << climbs;
+  }
   const nlohmann::json faces = {
       {"data", {{"name", "faces"}, {"image_size", 64}, {"identity", "1a2b3c4d5e"}}}};
   EXPECT_EQ(PlaceOf("evaluation_groups", "s1c0r0", faces), "evaluation_groups/faces-1a2b3c4d.csv");

@@ -88,6 +88,20 @@ TEST_F(LoopTest, WhatIsNotDoneTakesNoPlaceOfThoseThatWait) {
   ASSERT_TRUE(journal_.Await("next: OK"));
 }
 
+// Else its worker would be there for ever.
+TEST_F(LoopTest, TheEndOfASessionIsTakenAlsoWhereNothingElseIs) {
+  Start({.mailbox_limit = 1});
+  store_->Hold(true);
+  Connect(1);
+  ASSERT_TRUE(journal_.Await("commit waits"));
+  const scheduler::RecordsArrived records{SessionId{1}, LeaseId{1}, {1, {{1, 0.5, "loss", 0.25}}}};
+  while (loop_->Post(SessionId{1}, records, false)) {
+  }
+  EXPECT_FALSE(loop_->stopping());
+  EXPECT_TRUE(loop_->Post(SessionId{1}, scheduler::SessionLost{SessionId{1}}, false));
+  store_->Hold(false);
+}
+
 TEST_F(LoopTest, RecordsAreAcknowledgedAfterTheyAreKept) {
   Submit("submit");
   Connect(1);

@@ -64,6 +64,7 @@ TEST(KubernetesTest, ThereIsTimeForACheckpointAndForLastWords) {
   const Json jobs = KubernetesJobs(wish);
   EXPECT_THAT(ArgumentsOf(wish), Contains("--grace=100"));
   EXPECT_THAT(ArgumentsOf(wish), Contains("--drain-timeout=1"));
+  EXPECT_THAT(ArgumentsOf(wish), Contains("--stopped-code=75"));
   EXPECT_EQ(PodOf(jobs)["terminationGracePeriodSeconds"], 1 + 2 * 100 + 15);
 }
 
@@ -73,7 +74,7 @@ TEST(KubernetesTest, ItLeavesBeforeItsTimeIsUp) {
   EXPECT_THAT(ArgumentsOf(wish), Not(Contains(HasSubstr("--leave-after"))));
   wish.time_seconds = 3600;
   wish.drain_before_seconds = 600;
-  EXPECT_EQ(PodOf(KubernetesJobs(wish))["activeDeadlineSeconds"], 3600);
+  EXPECT_EQ(PodOf(KubernetesJobs(wish))["activeDeadlineSeconds"], 3600 + 1800);
   EXPECT_THAT(ArgumentsOf(wish), Contains("--leave-after=3000"));
   EXPECT_THAT(ArgumentsOf(wish), Contains("--lifetime=3600"));
 }

@@ -156,7 +156,7 @@ class Safety(unittest.TestCase):
             needs = int(args["drain-timeout"]) + 2 * int(args["grace"])
             self.assertEqual(int(args["grace"]), 90)
             self.assertGreater(pod["terminationGracePeriodSeconds"], needs)
-            self.assertEqual(pod["activeDeadlineSeconds"], 4 * 3600)
+            self.assertEqual(pod["activeDeadlineSeconds"], 4 * 3600 + 1800)
             self.assertEqual(int(args["leave-after"]), 4 * 3600 - 600)
             self.assertEqual(int(args["idle-timeout"]), 120)
 

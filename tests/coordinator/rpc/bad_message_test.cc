@@ -73,6 +73,13 @@ const std::vector<BadMessage>& BadRegisters() {
        [](Request& r) { RegisterAsOld(r).set_slots(0); }},
       {"register.inventory.slots: expected 0 to 1024 entries, got 1025",
        [](Request& r) { RegisterAsOld(r).set_slots(5000); }},
+      // Every class with every stack: 400 million, which are not made to be counted.
+      {"register.inventory.offers: expected 0 to 256 entries, got 257",
+       [](Request& r) {
+         v1::Register& message = RegisterAsOld(r);
+         for (int i = 0; i < 20000; ++i) message.add_classes()->set_name("cpu-amd-sse");
+         for (int i = 0; i < 20000; ++i) message.add_stacks()->set_name("torch");
+       }},
       {"register.inventory.slots.offers: expected 1 to 256 entries, got 0",
        [](Request& r) { RegisterAsOld(r).clear_classes(); }},
       {"register.inventory.slots: expected 0 to 1024 entries, got 1025",

@@ -68,6 +68,24 @@ TEST(LateResult, IsTakenFromTheWorkerOfItsLeaseOnly) {
   EXPECT_THAT(Of<KeepOutcome>(At(scheduler, 16, Finish(1, 1))), SizeIs(1));
 }
 
+// Whoever names a file that is not here could name another's.
+TEST(RefusedEnd, KeepsThoseOfItsFilesThatAreHere) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 1)));
+  (void)At(scheduler, 0, Join(1, 1, "u1"));
+  AttemptFinished failed = Fail(1, 1, CauseClass::kBug);
+  failed.outcome.artifacts = {{"log", "log", std::string(64, 'a'), 1},
+                              {"weights", "weights", std::string(64, 'b'), 2}};
+  failed.missing_artifacts = {std::string(64, 'b')};
+
+  const auto kept = Of<KeepOutcome>(At(scheduler, 1, std::move(failed)));
+
+  ASSERT_THAT(kept, SizeIs(1));
+  EXPECT_FALSE(kept[0].accepted);
+  ASSERT_THAT(kept[0].outcome.artifacts, SizeIs(1));
+  EXPECT_EQ(kept[0].outcome.artifacts[0].kind, "log");
+}
+
 TEST(Quarantine, CountsRecordBatchesThatMakeNoSense) {
   Scheduler scheduler{Options{}};
   (void)At(scheduler, 0, Submit(MakeSweep({"algo", "impl", "control"}, 1)));

@@ -322,6 +322,21 @@ TEST(Deleting, ForgetsInPiecesOfOneSize) {
   EXPECT_GE(pieces, 4u);
 }
 
+// The store may have removed the lease's row before memory has forgotten it.
+TEST(Deleting, ALateEndOfADeletedSweepIsSettledAndNotKept) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u"), kT0);
+  (void)scheduler.Step(SweepCancelled{1, kSweep}, kT0);
+  (void)scheduler.Step(SweepDeleted{1, kSweep, ""}, kT0);
+
+  const Effects late = scheduler.Step(Finish(1, 1), kT0);
+
+  EXPECT_THAT(Of<KeepOutcome>(late), IsEmpty());
+  ASSERT_THAT(Of<SendSettled>(late), SizeIs(1));
+  EXPECT_FALSE(Of<SendSettled>(late)[0].accepted);
+}
+
 // A worker that is heard of nothing more is forgotten in its time.
 TEST(Deleting, NobodyWaitsForTheLateEndsOfADeletedSweep) {
   Options options;

@@ -206,6 +206,36 @@ TEST_F(DaemonTest, AWarningLetsWhatRunsFinishHoweverLongThatTakes) {
   EXPECT_EQ(daemon_->Wait(), 0);
 }
 
+// Where 0 would be the end of the work; of one that leaves by itself it is 0.
+TEST_F(DaemonTest, OneThatASignalEndedLeavesWithTheCodeThatWasAskedFor) {
+  StartDaemon({"--stopped-code=75", "--state-temporary"});
+  (void)Registered();
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+  EXPECT_EQ(daemon_->Wait(), 75);
+  EXPECT_FALSE(std::filesystem::exists(State())) << "nothing was undelivered";
+
+  StartDaemon({"--stopped-code=75", "--idle-timeout=0.1"});
+  EXPECT_EQ(daemon_->Wait(), 0);
+}
+
+// The next worker of the folder delivers it.
+TEST_F(DaemonTest, AResultThatNobodyTookStaysWithATemporaryState) {
+  coordinator_.Set({.takes_uploads = false});
+  StartDaemon({"--state-temporary"});
+  (void)Registered();
+  Start(Member(7));
+  ASSERT_TRUE(coordinator_.WaitForUploadTries(1));
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+  ASSERT_TRUE(coordinator_.Wait(Case::kDraining).has_value());
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+  EXPECT_EQ(daemon_->Wait(), 0);
+  EXPECT_THAT(Spooled(), ElementsAre("7"));
+
+  coordinator_.Set({});
+  StartDaemon();
+  EXPECT_EQ(Finished().lease_id(), 7u);
+}
+
 TEST_F(DaemonTest, AfterAWarningTheFirstSigtermStillHasItsTimeout) {
   StartDaemon({"--drain-timeout=0.1"});
   (void)Registered();

@@ -108,6 +108,22 @@ TEST_F(MachineTest, ATrainerThatFallsSilentIsEndedAndTheMachineBlamed) {
   EXPECT_EQ(finished.outcome().message(), "the trainer said nothing for 200ms (--silence-timeout)");
 }
 
+// As one that hangs in a driver: SIGKILL does not end it. Its member goes elsewhere.
+TEST_F(MachineTest, ATrainerThatOutlivesItsKillingIsGivenUpAndTheWorkerLeaves) {
+  log_ = folder_ + "/log";
+  StartDaemon({"--silence-timeout=0.2", "--kill-timeout=0.1"});
+  (void)Registered();
+  Start(Member(7, "escape"));
+
+  EXPECT_TRUE(coordinator_.Wait(Case::kDraining).has_value());
+  const v1::AttemptFinished finished = Finished();
+  EXPECT_EQ(finished.lease_id(), 7u);
+  EXPECT_EQ(finished.outcome().cause(), "lost_device");
+  EXPECT_EQ(finished.outcome().message(), "the trainer said nothing for 200ms (--silence-timeout)");
+  EXPECT_EQ(daemon_->Wait(), 4);
+  EXPECT_EQ(Logged("trainer_undying"), 1);
+}
+
 TEST_F(MachineTest, ATrainerThatNeverSaysHelloIsEndedAndTheMachineBlamed) {
   StartDaemon({"--hello-timeout=0.2"});
   (void)Registered();

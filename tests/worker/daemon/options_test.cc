@@ -55,6 +55,7 @@ TEST_F(OptionsTest, ACoordinatorAndATrainerAreEnough) {
   EXPECT_EQ(parsed.options.lifetime, absl::InfiniteDuration());
   EXPECT_EQ(parsed.options.hello_timeout, absl::Minutes(10));
   EXPECT_EQ(parsed.options.silence_timeout, absl::Hours(1));
+  EXPECT_EQ(parsed.options.kill_timeout, absl::Minutes(5));
   EXPECT_TRUE(parsed.options.standby);
   EXPECT_TRUE(parsed.options.use_cache);
   EXPECT_EQ(parsed.options.cache, "") << "in the state directory";
@@ -84,7 +85,8 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
                                       "--cache-limit=7",     "--log-level=debug",
                                       "--log-format=json",   "--checkpoints=/k",
                                       "--idle-timeout=9",    "--state-temporary",
-                                      "--lifetime=14400",    "--checkpoint-every=0"});
+                                      "--lifetime=14400",    "--checkpoint-every=0",
+                                      "--kill-timeout=0.5",  "--stopped-code=75"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   const Options& options = parsed.options;
   EXPECT_EQ(options.layout.cpu_slots, 3u);
@@ -100,6 +102,8 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
   EXPECT_TRUE(options.state_is_temporary);
   EXPECT_EQ(options.hello_timeout, absl::Seconds(7));
   EXPECT_EQ(options.silence_timeout, absl::InfiniteDuration());
+  EXPECT_EQ(options.kill_timeout, absl::Milliseconds(500));
+  EXPECT_EQ(options.stopped_code, 75);
   EXPECT_EQ(options.spool_limit_bytes, 10u << 20);
   EXPECT_FALSE(options.standby);
   EXPECT_FALSE(options.use_cache);
@@ -259,7 +263,8 @@ TEST_F(OptionsTest, HelpShowsExamplesAndExitCodes) {
   EXPECT_TRUE(help.exit);
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_THAT(help.text, HasSubstr("Examples:"));
-  EXPECT_THAT(help.text, HasSubstr("Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable."));
+  EXPECT_THAT(help.text,
+              HasSubstr("Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable, 4 a trainer"));
   EXPECT_THAT(Parse({"--version"}).text, HasSubstr("noisefloor-worker 0."));
 }
 

@@ -17,6 +17,17 @@ namespace {
 
 using testing::HasSubstr;
 
+// Two workers of one machine may have been given a device each.
+TEST(InheritedEnvironmentTest, SaysWhichDevicesTheWorkerWasGiven) {
+  ASSERT_EQ(setenv("ROCR_VISIBLE_DEVICES", "3", 1), 0);
+  ASSERT_EQ(setenv("NF_TEST_OTHER", "x", 1), 0);
+  const auto inherited = InheritedEnvironment();
+  unsetenv("ROCR_VISIBLE_DEVICES");
+  unsetenv("NF_TEST_OTHER");
+  EXPECT_EQ(inherited.at("ROCR_VISIBLE_DEVICES"), "3");
+  EXPECT_FALSE(inherited.contains("NF_TEST_OTHER"));
+}
+
 class TrainerProcessTest : public testing::Test {
  protected:
   TrainerProcessTest() : news_(1 << 16) {

@@ -369,6 +369,67 @@ TEST_F(HangTest, AnOutcomeAfterAStopDoesNotLengthenItsGraceEither) {
   EXPECT_THAT(Wait(1), ElementsAre("kill trainer of lease 7"));
 }
 
+class UndyingTest : public SlotsTest {
+ protected:
+  UndyingTest()
+      : SlotsTest({.slot_count = 2,
+                   .grace = absl::Seconds(3),
+                   .standby = false,
+                   .kill_timeout = absl::Seconds(60)}) {
+    (void)Do(Connected{absl::Hours(1), absl::InfiniteDuration()});
+  }
+};
+
+// Its result goes out without its end; nothing is begun any more, and the others finish.
+TEST_F(UndyingTest, ATrainerThatOutlivesItsKillingIsGivenUpAndTheWorkerLeaves) {
+  (void)Start(7);
+  (void)Start(8, kAvx2, 1);
+  (void)Do(TrainerBroken{LeaseId{7}});
+  EXPECT_THAT(Wait(3), ElementsAre("kill trainer of lease 7"));
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(60));
+  EXPECT_THAT(Wait(59), IsEmpty());
+
+  EXPECT_THAT(Wait(1),
+              ElementsAre("give up trainer of lease 7", "send draining", "deliver lease 7"));
+  EXPECT_THAT(Wait(1000), IsEmpty()) << "once";
+  EXPECT_THAT(Do(Delivered{LeaseId{7}}), ElementsAre("send finished of lease 7"));
+  EXPECT_THAT(Do(Settled{LeaseId{7}}), ElementsAre("forget lease 7"));
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{8}}), ElementsAre("deliver lease 8"));
+  (void)Do(Delivered{LeaseId{8}});
+  EXPECT_THAT(Do(Settled{LeaseId{8}}), ElementsAre("forget lease 8", "leave"));
+}
+
+TEST_F(UndyingTest, OneThatWasNotWantedAnyMoreIsForgotten) {
+  (void)Start(7);
+  (void)Do(StopMember{LeaseId{7}, "cancelled"});
+  EXPECT_THAT(Wait(3), ElementsAre("kill trainer of lease 7"));
+  EXPECT_THAT(Wait(60), ElementsAre("give up trainer of lease 7", "send draining", "forget lease 7",
+                                    "leave"));
+}
+
+// A start that was on its way is for a slot that never falls free; it is given back in time.
+TEST_F(UndyingTest, NothingIsBegunInItsSlot) {
+  (void)Start(7);
+  (void)Do(TrainerBroken{LeaseId{7}});
+  (void)Wait(3);
+  (void)Wait(60);
+  EXPECT_THAT(Start(9), IsEmpty());
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), IsEmpty()) << "late, it ends all the same";
+  EXPECT_THAT(Wait(1000), IsEmpty());
+  EXPECT_THAT(Do(StopMember{LeaseId{9}, "given back"}), ElementsAre("forget lease 9"));
+}
+
+TEST_F(UndyingTest, OneThatEndsInTimeFreesItsSlot) {
+  (void)Start(7);
+  (void)Start(9);
+  (void)Do(TrainerBroken{LeaseId{7}});
+  (void)Wait(3);
+  (void)Wait(59);
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}),
+              ElementsAre("deliver lease 7", "start trainer of lease 9 in slot 0"));
+  EXPECT_THAT(Wait(1000), IsEmpty());
+}
+
 TEST_F(SlotsTest, AMachineThatCannotStartTrainersPausesLongerAndLonger) {
   (void)Connect();
   EXPECT_THAT(Start(1), ElementsAre("start trainer of lease 1 in slot 0"));
