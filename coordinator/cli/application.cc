@@ -8,6 +8,9 @@
 #include "fmt/format.h"
 
 #include "common/base/nearest.h"
+#include "common/base/printable.h"
+#include "common/base/utf8.h"
+#include "common/files/directory.h"
 #include "common/options/wrong_argument.h"
 #include "common/rpc/address.h"
 #include "coordinator/cli/choices.h"
@@ -172,6 +175,11 @@ int ParseAndRun(const std::vector<std::string>& arguments, Context& context) {
   for (const auto& command : commands) AddCommand(app, *command, chosen);
   if (const std::string wrong = WrongCommand(arguments, commands); !wrong.empty()) {
     return ReportUsage(app, wrong, context);
+  }
+  for (const std::string& argument : arguments) {
+    // A path may have any bytes; everything else is told to a coordinator.
+    if (IsUtf8(argument) || PathExists(argument)) continue;
+    return ReportUsage(app, fmt::format("{}: expected UTF-8", Printable(argument)), context);
   }
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

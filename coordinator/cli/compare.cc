@@ -127,9 +127,11 @@ passes, 5 when it fails, 6 when that is not decided.)";
     if (!junit_.empty() && junit_ == page_) {
       return InvalidInput("--junit and --page: expected two files, got one");
     }
+    for (const std::string& side : {a_, b_}) NF_RETURN_IF_ERROR(CheckIsThere(side));
     for (std::string* const path : {&junit_, &page_}) {
       if (path->empty()) continue;
       *path = LinkTarget(*path);
+      NF_RETURN_IF_ERROR(CheckIsNoneOfAnExport(*path));
       RemoveOld(*path);
     }
     const StopSignal stop;  // What is written aside has to go.
@@ -168,6 +170,12 @@ passes, 5 when it fails, 6 when that is not decided.)";
   static std::string From(const std::string& side) { return ParseSweepId(side) ? "" : side; }
 
   // A sweep is written aside first: whichever coordinator it is of, it is read like an export.
+  // Before what an earlier comparison wrote is removed.
+  static absl::Status CheckIsThere(const std::string& side) {
+    if (ParseSweepId(side) || PathExists(side)) return absl::OkStatus();
+    return LoadFolder(side).status();
+  }
+
   static absl::StatusOr<inputs::LoadedStudy> Load(Context& context, const std::string& side,
                                                   const StopSignal& stop) {
     const std::optional<SweepId> sweep = ParseSweepId(side);

@@ -29,7 +29,7 @@ class Delete final : public Command {
     app.add_flag("--yes", yes_, "do not ask");
   }
   absl::StatusOr<int> Run(Context& context) override {
-    NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
+    NF_ASSIGN_OR_RETURN(const uint64_t sweep, RequiredSweepNumber(sweep_));
     NF_ASSIGN_OR_RETURN(Connection connection,
                         Connection::Open(context, {.home = Connection::Home::kToChange}));
     if (!yes_) {

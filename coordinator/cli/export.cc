@@ -1,6 +1,8 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <vector>
 
 #include "fmt/format.h"
 
@@ -9,6 +11,9 @@
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/export_files.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/stop_signal.h"
+#include "coordinator/cli/study_output.h"
+#include "coordinator/inputs/layout.h"
 
 namespace noisefloor::cli {
 
@@ -49,8 +54,9 @@ class Export final : public Command {
   }
 
   absl::StatusOr<int> Run(Context& context) override {
-    NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
+    NF_ASSIGN_OR_RETURN(const uint64_t sweep, RequiredSweepNumber(sweep_));
     while (to_.size() > 1 && to_.ends_with("/")) to_.pop_back();
+    to_ = LinkTarget(to_);
     NF_ASSIGN_OR_RETURN(const bool empty, IsEmptyFolder(to_));
     if (!empty && !force_) {
       return InvalidInput(
@@ -64,9 +70,12 @@ class Export final : public Command {
                       to_));
     }
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
-    const std::string aside = fmt::format("{}.part-{}", to_, getpid());
-    const absl::StatusOr<Exported> written = WriteExport(context, connection, sweep, aside);
-    absl::Status status = written.ok() ? Replace(aside) : written.status();
+    // An empty folder may be a mount, or where we are: it is filled, and not replaced.
+    const bool fills = empty && PathExists(to_);
+    const std::string aside = fmt::format("{}{}part-{}", to_, fills ? "/." : ".", getpid());
+    const StopSignal stop;  // What is written aside has to go.
+    const absl::StatusOr<Exported> written = WriteExport(context, connection, sweep, aside, stop);
+    absl::Status status = !written.ok() ? written.status() : fills ? Fill(aside) : Replace(aside);
     if (!status.ok()) {
       (void)RemoveTree(aside);
       return status;
@@ -76,6 +85,23 @@ class Export final : public Command {
   }
 
  private:
+  absl::Status Fill(const std::string& aside) const {
+    std::error_code error;
+    std::vector<fs::path> entries;
+    for (const fs::directory_entry& entry : fs::directory_iterator(aside, error)) {
+      entries.push_back(entry.path());
+    }
+    // Last what `export --force` and readers know an export by.
+    std::ranges::stable_partition(
+        entries, [](const fs::path& path) { return path.filename() != inputs::kMembersFile; });
+    for (const fs::path& path : entries) {
+      if (!error) fs::rename(path, fs::path(to_) / path.filename(), error);
+    }
+    if (!error) return RemoveTree(aside);
+    return MakeError(absl::StatusCode::kPermissionDenied,
+                     fmt::format("--to={}: cannot be filled: {}", to_, error.message()));
+  }
+
   // What was there steps aside first and goes when the new folder stands.
   absl::Status Replace(const std::string& aside) const {
     const std::string old = fmt::format("{}.old-{}", to_, getpid());
@@ -86,7 +112,7 @@ class Export final : public Command {
     if (error) {
       std::error_code ignored;
       if (had && !fs::exists(to_, ignored)) fs::rename(old, to_, ignored);
-      return MakeError(absl::StatusCode::kUnavailable,
+      return MakeError(absl::StatusCode::kPermissionDenied,
                        fmt::format("--to={}: cannot be put in place: {}", to_, error.message()));
     }
     return had ? RemoveTree(old) : absl::OkStatus();

@@ -53,10 +53,22 @@ absl::Status WriteSweepFile(Connection& connection, uint64_t sweep, const std::s
   return WriteFileAtomically(path, answer.file().empty() ? answer.resolved_file() : answer.file());
 }
 
+// With the data's identity, which the first lease of a set does not know yet.
+Json SpecificationOf(const v1::Member& member) {
+  Json specification = Json::parse(member.specification(), nullptr, false);
+  const std::string& identity = member.outcome().data_identity();
+  if (identity.empty() || !specification.is_object() || !specification.contains("data")) {
+    return specification;
+  }
+  Json& data = specification["data"];
+  if (data.is_object() && data.value("identity", Json("")) == "") data["identity"] = identity;
+  return specification;
+}
+
 // Every file that a member left, that has a place and is not there already.
 absl::Status WriteArtifacts(Connection& connection, const v1::Member& member,
                             const std::string& folder, Exported& written) {
-  const Json specification = Json::parse(member.specification(), nullptr, false);
+  const Json specification = SpecificationOf(member);
   for (const v1::Artifact& artifact : member.outcome().artifacts()) {
     const std::string place = inputs::PlaceOf(artifact.kind(), member.id(), specification);
     const fs::path path = fs::path(folder) / place;
@@ -83,8 +95,7 @@ absl::StatusOr<inputs::StudySource> GetSource(Connection& connection, uint64_t s
 // Puts the arrays that a source names below a folder, where they are not there already.
 class ArrayWriter {
  public:
-  // `stop` may be null.
-  ArrayWriter(Connection& connection, const std::string& folder, const StopSignal* stop,
+  ArrayWriter(Connection& connection, const std::string& folder, const StopSignal& stop,
               Exported& written)
       : connection_(connection), folder_(folder), stop_(stop), written_(written) {}
 
@@ -93,13 +104,15 @@ class ArrayWriter {
     return file ? Put(place, *file) : absl::OkStatus();
   }
   absl::Status Put(const std::string& place, inputs::InputFile& file) {
-    if (stop_ != nullptr && stop_->Requested()) {
-      return MakeError(absl::StatusCode::kCancelled, "stopped");
-    }
+    if (stop_.Requested()) return MakeError(absl::StatusCode::kCancelled, "stopped");
     const fs::path path = fs::path(folder_) / place;
     file.path = place;
     const absl::StatusOr<std::string> there = Sha256File(path.string());
     if (there.ok() && *there == file.sha256) return absl::OkStatus();
+    if (there.ok()) {
+      return MakeError(absl::StatusCode::kDataLoss,
+                       fmt::format("{}: two files of the study would lie there", place));
+    }
     NF_RETURN_IF_ERROR(CreateDirectories(path.parent_path().string()));
     NF_RETURN_IF_ERROR(
         WriteArtifact(connection_, file.member, file.kind, file.sha256, path.string()));
@@ -111,7 +124,7 @@ class ArrayWriter {
  private:
   Connection& connection_;
   const std::string& folder_;
-  const StopSignal* const stop_;
+  const StopSignal& stop_;
   Exported& written_;
 };
 
@@ -140,7 +153,7 @@ absl::Status WriteInput(
 // A set lies where its members' specifications say.
 absl::Status WriteWholeInput(Connection& connection, uint64_t sweep,
                              const std::vector<v1::Member>& members, const std::string& folder,
-                             Exported& written) {
+                             const StopSignal& stop, Exported& written) {
   absl::StatusOr<inputs::StudySource> source = GetSource(connection, sweep);
   if (absl::IsFailedPrecondition(source.status())) return absl::OkStatus();  // A measurement.
   NF_RETURN_IF_ERROR(source.status());
@@ -151,12 +164,11 @@ absl::Status WriteWholeInput(Connection& connection, uint64_t sweep,
     const auto member = in_cell.find(cell.index);
     if (member != in_cell.end()) of_set[cell.evaluation] = member->second;
   }
-  ArrayWriter writer(connection, folder, nullptr, written);
+  ArrayWriter writer(connection, folder, stop, written);
   return WriteInput(
       *std::move(source), writer, folder, [&](std::string_view kind, size_t set) -> std::string {
         if (of_set[set] == nullptr) return inputs::PlaceOf(kind, std::to_string(set), {});
-        return inputs::PlaceOf(kind, of_set[set]->id(),
-                               Json::parse(of_set[set]->specification(), nullptr, false));
+        return inputs::PlaceOf(kind, of_set[set]->id(), SpecificationOf(*of_set[set]));
       });
 }
 
@@ -179,7 +191,7 @@ absl::Status WriteForPeople(const Context& context, Connection& connection, uint
 }  // namespace
 
 absl::StatusOr<Exported> WriteExport(const Context& context, Connection& connection, uint64_t sweep,
-                                     const std::string& folder) {
+                                     const std::string& folder, const StopSignal& stop) {
   NF_RETURN_IF_ERROR(CreateDirectories(folder));
   NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
                       ListMembers(connection, sweep, v1::MEMBER_STATE_UNSPECIFIED, Detail::kFull));
@@ -188,9 +200,10 @@ absl::StatusOr<Exported> WriteExport(const Context& context, Connection& connect
   if (!written.inference) NF_RETURN_IF_ERROR(WriteStudyJson(connection, sweep, folder));
   NF_RETURN_IF_ERROR(WriteForPeople(context, connection, sweep, members, folder, written));
   if (!written.inference) {
-    NF_RETURN_IF_ERROR(WriteWholeInput(connection, sweep, members, folder, written));
+    NF_RETURN_IF_ERROR(WriteWholeInput(connection, sweep, members, folder, stop, written));
   }
   for (const v1::Member& member : members) {  // What else they left.
+    if (stop.Requested()) return MakeError(absl::StatusCode::kCancelled, "stopped");
     NF_RETURN_IF_ERROR(WriteArtifacts(connection, member, folder, written));
   }
   return written;
@@ -209,7 +222,7 @@ absl::Status FetchAnswers(Connection& connection, uint64_t sweep, const std::str
     files.on_the_way.clear();
   }
   Exported written;
-  ArrayWriter writer(connection, folder, &stop, written);
+  ArrayWriter writer(connection, folder, stop, written);
   return WriteInput(std::move(source), writer, folder, [](std::string_view kind, size_t set) {
     return fmt::format("{}/{}.npy", kind, set);
   });

@@ -20,9 +20,9 @@ struct Exported {
   size_t collected = 0;  // Files that made room and are not there any more.
 };
 
-// Makes the folder. What was written before an error stays.
+// Makes the folder. What was written before an error stays. Cancelled once a signal has come.
 absl::StatusOr<Exported> WriteExport(const Context& context, Connection& connection, uint64_t sweep,
-                                     const std::string& folder);
+                                     const std::string& folder, const StopSignal& stop);
 
 // What inputs::ReadExport reads, of arrays only predictions and true classes. Makes the folder.
 // Cancelled once a signal has come.

@@ -46,7 +46,7 @@ class Extend final : public Command {
     app.add_flag("--dry-run", dry_run_, "say what would be added, and add nothing");
   }
   absl::StatusOr<int> Run(Context& context) override {
-    NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
+    NF_ASSIGN_OR_RETURN(const uint64_t sweep, RequiredSweepNumber(sweep_));
     if (!plans_.empty() && replicates_ == 0 && blocks_ == 0) {
       return InvalidInput("--plan: says of which plans --replicates and --blocks tell");
     }

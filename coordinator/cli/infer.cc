@@ -90,7 +90,7 @@ class Infer final : public Command {
 
   // Here, with a worker beside this process; or, where a coordinator serves, with its workers.
   absl::StatusOr<int> Run(Context& context) override {
-    NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
+    NF_ASSIGN_OR_RETURN(const uint64_t sweep, RequiredSweepNumber(sweep_));
     NF_RETURN_IF_ERROR(CheckGivenRoots("--data-root", data_root_));
     NF_ASSIGN_OR_RETURN(request_, RequestFor(sweep));
     if (!weights_.empty()) {
@@ -159,7 +159,7 @@ class Infer final : public Command {
       return row.member.state() == v1::MEMBER_STATE_DONE ||
              row.member.state() == v1::MEMBER_STATE_DIVERGED;
     });
-    return all ? kDone : kDidNotHold;
+    return all ? kDone : kFailedMembers;
   }
 
   static void PrintTable(const Context& context, const std::vector<InferRow>& rows,

@@ -41,6 +41,9 @@ replicates, as within one sweep.)";
 
   absl::StatusOr<int> Run(Context& context) override {
     NF_RETURN_IF_ERROR(output_.Form(context).status());  // Before anything takes long.
+    if (!output_.to().empty()) {
+      NF_RETURN_IF_ERROR(CheckIsNoneOfAnExport(LinkTarget(output_.to())));
+    }
     std::vector<inputs::Site> sites;
     std::set<std::string> seen;
     for (std::string folder : folders_) {

@@ -197,6 +197,11 @@ std::string CountsText(const v1::SweepSummary& sweep) {
   return text;
 }
 
+absl::StatusOr<uint64_t> RequiredSweepNumber(std::string_view text) {
+  if (text.empty()) return InvalidInput("sweep: expected a number such as s3, got nothing");
+  return SweepNumber(text);
+}
+
 absl::StatusOr<uint64_t> SweepNumber(std::string_view text) {
   if (text.empty()) return 0;
   const std::string with_letter = text[0] == 's' ? std::string(text) : "s" + std::string(text);

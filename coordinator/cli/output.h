@@ -55,5 +55,7 @@ std::string CountsText(const v1::SweepSummary& sweep);
 
 // "s3" or "3"; empty: 0, the newest.
 absl::StatusOr<uint64_t> SweepNumber(std::string_view text);
+// Where the newest is not meant: an empty variable of a script names no sweep.
+absl::StatusOr<uint64_t> RequiredSweepNumber(std::string_view text);
 
 }  // namespace noisefloor::cli

@@ -194,8 +194,10 @@ class Replay final : public Command {
     NF_ASSIGN_OR_RETURN(const TrainedHere trained,
                         TrainSomewhere(context, connection, Worker(context, original), submit));
     if (trained.stopped) return Withdraw(context, connection, trained.sweep);
-    NF_ASSIGN_OR_RETURN(const std::vector<Compared> all, Compare(connection, original, number));
-    return Print(context, original, number, all);
+    NF_ASSIGN_OR_RETURN(const Replays replays, Compare(connection, original, number));
+    const int code = Print(context, original, number, replays.all);
+    for (const std::string& failed : replays.failed) context.err << failed << "\n";
+    return replays.failed.empty() ? code : kFailedMembers;
   }
 
  private:
@@ -236,26 +238,30 @@ class Replay final : public Command {
             .trainers = trainers_};
   }
 
-  static absl::StatusOr<std::vector<Compared>> Compare(Connection& connection,
-                                                       const Original& original, uint64_t sweep) {
+  struct Replays {
+    std::vector<Compared> all;        // That ended with a result.
+    std::vector<std::string> failed;  // In words.
+  };
+
+  static absl::StatusOr<Replays> Compare(Connection& connection, const Original& original,
+                                         uint64_t sweep) {
     NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
                         ListMembers(connection, sweep, v1::MEMBER_STATE_UNSPECIFIED));
-    std::vector<Compared> all;
+    Replays replays;
     for (const v1::Member& listed : members) {
       NF_ASSIGN_OR_RETURN(v1::Member replay, GetMember(connection, listed.id()));
       if (replay.state() != v1::MEMBER_STATE_DONE && replay.state() != v1::MEMBER_STATE_DIVERGED) {
-        return MakeError(
-            absl::StatusCode::kFailedPrecondition,
-            fmt::format("the replay {} is {}{}{}", replay.id(), cli::Name(replay.state()),
-                        replay.outcome().cause().empty() ? "" : ", ",
-                        replay.outcome().cause() +
-                            (replay.outcome().message().empty() ? "" : ": ") +
-                            replay.outcome().message()));
+        replays.failed.push_back(fmt::format(
+            "the replay {} is {}{}{}", replay.id(), cli::Name(replay.state()),
+            replay.outcome().cause().empty() ? "" : ", ",
+            replay.outcome().cause() + (replay.outcome().message().empty() ? "" : ": ") +
+                replay.outcome().message()));
+        continue;
       }
       Verdict verdict = Judge(original, replay);
-      all.push_back({std::move(replay), std::move(verdict)});
+      replays.all.push_back({std::move(replay), std::move(verdict)});
     }
-    return all;
+    return replays;
   }
 
   static Verdict Judge(const Original& original, const v1::Member& replay) {

@@ -77,6 +77,7 @@ class RunCommand final : public Command {
     NF_ASSIGN_OR_RETURN(const std::optional<v1::SweepSummary> ended, EndedBefore(connection, plan));
     if (ended.has_value()) {
       context.err << fmt::format("already ended: s{}: {}\n", ended->id(), CountsText(*ended));
+      SayWhatStays(context, sharing_, ended->id());
       return Report(context, connection, *ended);
     }
     SayNotes(context, file);
@@ -196,6 +197,7 @@ class RunCommand final : public Command {
     context.err << fmt::format("{} s{}: {} on {}\n", Beginning(submitted, before.sweep()),
                                submitted.sweep_id(), CountsText(before.sweep()),
                                HardwareText(submitted));
+    if (submitted.resumed()) SayWhatStays(context, sharing_, submitted.sweep_id());
     return submitted.sweep_id();
   }
 

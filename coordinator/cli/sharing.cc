@@ -88,9 +88,19 @@ std::string SharingText(const v1::SweepSummary& sweep) {
   return text;
 }
 
+void SayWhatStays(const Context& context, const SharingOptions& asked, uint64_t sweep) {
+  const bool any = asked.priority != 0 || asked.weight != 0 || asked.max_failures != 0 ||
+                   !asked.limits.empty() || asked.gpu_hours != 0;
+  if (!any) return;
+  context.err << fmt::format(
+      "its priority, weight, max-failures, limits and GPU hours stay as they are; {} changes "
+      "them\n",
+      context.Hint(fmt::format("update s{}", sweep)));
+}
+
 absl::StatusOr<int> ChangeSweep(Context& context, const std::string& sweep,
                                 v1::UpdateSweepRequest change) {
-  NF_ASSIGN_OR_RETURN(const uint64_t number, SweepNumber(sweep));
+  NF_ASSIGN_OR_RETURN(const uint64_t number, RequiredSweepNumber(sweep));
   NF_ASSIGN_OR_RETURN(Connection connection,
                       Connection::Open(context, {.home = Connection::Home::kToChange}));
   change.set_sweep_id(number);

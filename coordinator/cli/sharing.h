@@ -36,6 +36,9 @@ absl::Status TakeLimits(const std::vector<std::string>& limits, uint32_t least,
 // "priority 5; stops at 3 failed members; paused"; empty: as every sweep unless said.
 std::string SharingText(const v1::SweepSummary& sweep);
 
+// Of a sweep that was there already: what was asked for of it is not taken.
+void SayWhatStays(const Context& context, const SharingOptions& asked, uint64_t sweep);
+
 // Changes the sweep named `sweep` ("s3") as `change` says, and prints what it is then.
 absl::StatusOr<int> ChangeSweep(Context& context, const std::string& sweep,
                                 v1::UpdateSweepRequest change);

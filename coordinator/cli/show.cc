@@ -27,7 +27,7 @@ class Show final : public Command {
 
   absl::StatusOr<int> Run(Context& context) override {
     v1::GetSweepRequest request;
-    NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
+    NF_ASSIGN_OR_RETURN(const uint64_t sweep, RequiredSweepNumber(sweep_));
     request.set_sweep_id(sweep);
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse answer,

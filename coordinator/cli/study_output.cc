@@ -5,10 +5,12 @@
 
 #include "fmt/format.h"
 
+#include "common/files/directory.h"
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/choices.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/terminal_text.h"
+#include "coordinator/inputs/layout.h"
 #include "coordinator/report/export.h"
 #include "coordinator/report/page.h"
 #include "coordinator/report/study_json.h"
@@ -61,6 +63,14 @@ std::string LinkTarget(const std::string& path) {
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(path, error);
   return error ? path : target.string();
+}
+
+absl::Status CheckIsNoneOfAnExport(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  const bool is_read =
+      name == inputs::kInputFile || name == inputs::kMembersFile || name == inputs::kRunsFile;
+  if (!is_read || !PathExists(path)) return absl::OkStatus();
+  return InvalidInput(path + ": an exported study is read from that file; expected another");
 }
 
 void StudyOutput::Describe(CLI::App& app) {

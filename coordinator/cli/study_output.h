@@ -11,6 +11,9 @@ namespace noisefloor::cli {
 
 // What a link leads to; else the path as it is.
 std::string LinkTarget(const std::string& path);
+// Where a file is to be written: InvalidArgument where it is one that an exported study is read
+// from.
+absl::Status CheckIsNoneOfAnExport(const std::string& path);
 
 class StudyOutput {
  public:

@@ -47,14 +47,7 @@ class Submit final : public Command {
                   << ": " << Counted(answer.members(), "member") << " on " << HardwareText(answer)
                   << "\n";
     }
-    if (answer.resumed() &&
-        (sharing_.priority != 0 || sharing_.weight != 0 || sharing_.max_failures != 0 ||
-         !sharing_.limits.empty() || sharing_.gpu_hours != 0)) {
-      context.err << fmt::format(
-          "its priority, weight, max-failures, limits and GPU hours stay as they are; {} changes "
-          "them\n",
-          context.Hint(fmt::format("update s{}", answer.sweep_id())));
-    }
+    if (answer.resumed()) SayWhatStays(context, sharing_, answer.sweep_id());
     if (file.sweep.hardware().kind() == v1::HardwareChoice::KIND_ALL) {
       context.err << "hardware: all is these classes from now on; one that connects later is not "
                      "in it\n";

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "fmt/format.h"
 
+#include "common/base/printable.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/sharing.h"
 
@@ -61,7 +63,15 @@ class Update final : public Command {
       if (equals == std::string::npos || equals == 0) {
         return InvalidInput(fmt::format("--tag={}: expected KEY=VALUE", tag));
       }
-      (*change.mutable_set_tags())[tag.substr(0, equals)] = tag.substr(equals + 1);
+      const std::string key = tag.substr(0, equals);
+      if (!change.mutable_set_tags()->insert({key, tag.substr(equals + 1)}).second) {
+        return InvalidInput(
+            fmt::format("--tag={}: {} is given twice", PrintableLine(tag), PrintableLine(key)));
+      }
+      if (std::ranges::find(removed_, key) != removed_.end()) {
+        return InvalidInput(
+            fmt::format("--tag={}: --untag takes {} away", PrintableLine(tag), PrintableLine(key)));
+      }
     }
     NF_RETURN_IF_ERROR(TakeLimits(limits_, 0, *change.mutable_set_limits()));
     for (const std::string& tag : removed_) change.add_remove_tags(tag);

@@ -19,6 +19,7 @@ namespace noisefloor::inputs {
 
 inline constexpr int64_t kMost32 = std::numeric_limits<uint32_t>::max();
 inline constexpr int64_t kMost64 = std::numeric_limits<int64_t>::max();
+inline constexpr int64_t kLastSecond = 253402300799;  // Of the year 9999: a date can be written.
 inline constexpr size_t kMostText = size_t{64} << 20;
 
 inline uint32_t Count(JsonReader& reader, std::string_view key) {

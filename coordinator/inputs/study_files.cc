@@ -264,6 +264,16 @@ absl::StatusOr<StudyFiles::Truths> StudyFiles::Labels(const InputFile& file) {
   Truths truths;
   truths.attributes = shape.size() == 2 ? shape[1] : 0;
   NF_ASSIGN_OR_RETURN(truths.values, WholeNumbers(*array, wrong));
+  const auto no_answer =
+      std::ranges::find_if(truths.values, [](int32_t value) { return value != 0 && value != 1; });
+  if (truths.attributes == 0 || no_answer == truths.values.end()) return truths;
+  if (truths.attributes > 1) {
+    return InvalidInput(
+        fmt::format("{}: attributes {} hold {}; expected 0 and 1, or [examples] of "
+                    "classes",
+                    file.path, ToText(shape), *no_answer));
+  }
+  truths.attributes = 0;  // Classes in a column, as Keras has those of CIFAR.
   return truths;
 }
 

@@ -80,8 +80,8 @@ absl::Status ReadSweep(const Json& json, report::SweepInput& sweep) {
   }
   const Json until = reader.Has("until") ? reader.Any("until") : Json();  // Likewise.
   sweep.specification_sha256 = Text(reader, "specification_sha256");
-  sweep.submitted_unix_seconds = reader.Int("submitted_unix_seconds", 0, kMost64);
-  sweep.ended_unix_seconds = reader.Int("ended_unix_seconds", 0, kMost64);
+  sweep.submitted_unix_seconds = reader.Int("submitted_unix_seconds", 0, kLastSecond);
+  sweep.ended_unix_seconds = reader.Int("ended_unix_seconds", 0, kLastSecond);
   sweep.noisefloor_version = Text(reader, "noisefloor_version");
   sweep.file = Text(reader, "file");
   sweep.file_submitted = reader.Bool("file_submitted");

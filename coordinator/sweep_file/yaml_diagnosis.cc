@@ -37,6 +37,7 @@ class Scan {
   }
 
   void ReadLine(std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);  // Of an editor on Windows.
     const size_t indent = line.find_first_not_of(' ');
     if (indent == std::string_view::npos) return;
     if (block_) {

@@ -124,7 +124,7 @@ std::optional<double> AsNumber(const YamlNode& node) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return value == 0 ? 0 : value;  // No -0: it is the same number.
 }
 
 absl::StatusOr<SettingValue> AsSetting(const SettingRule& rule, const YamlNode& node) {

@@ -78,6 +78,14 @@ TEST(SteinTest, WithoutAValueOrASpreadOrWithFewerThanThePilotNothingIsSet) {
   EXPECT_FALSE(absent.low.has_value());
 }
 
+// Equal values of the pilot tell nothing of those that come.
+TEST(SteinTest, APilotOfEqualValuesGivesNoInterval) {
+  Estimate mean = MeanEstimate(std::vector<double>{0.5, 0.5, 0.5, 0.5, 0.5, 0.4, 0.6}, "fraction");
+  SetSteinInterval(mean, 0, 5);
+  EXPECT_FALSE(mean.low || mean.high);
+  EXPECT_EQ(mean.note, "all of the pilot were equal, and the interval is by its spread: none");
+}
+
 // The ratio of likelihoods by its definition: noncentral t averaged over effects, against central.
 double RatioOfLikelihoods(double t, double n) {
   const double degrees = n - 1;

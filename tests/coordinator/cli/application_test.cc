@@ -152,6 +152,24 @@ TEST(ExitCodes, AnAddressThatIsNoneIsAMistakeOfUsage) {
             "See `noisefloor status --help`.\n");
 }
 
+TEST(ExitCodes, WhatIsNoUtf8IsAMistakeOfUsage) {
+  CommandLine line;
+  const Printed printed = line.Run({"update", "s1", "--notes=caf\xe9"});
+  EXPECT_EQ(printed.code, kUsage);
+  EXPECT_THAT(printed.err, HasSubstr("--notes=caf\xef\xbf\xbd: expected UTF-8\n"));
+}
+
+TEST(ExitCodes, AnEmptyNameOfASweepIsNotTheNewest) {
+  CommandLine line;
+  for (const std::string command : {"show", "export"}) {
+    std::vector<std::string> words = {command, ""};
+    if (command == "export") words.push_back("--to=" + line.home() + "/out");
+    const Printed printed = line.Run(words);
+    EXPECT_EQ(printed.code, kRefused) << command;
+    EXPECT_THAT(printed.err, HasSubstr("sweep: expected a number such as s3, got nothing"));
+  }
+}
+
 TEST(ExitCodes, AWrongChoiceIsNamedWithWhatWasExpected) {
   CommandLine line;
   EXPECT_EQ(line.Run({"members", "--output=xml"}).err,

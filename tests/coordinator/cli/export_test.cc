@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -195,6 +197,51 @@ TEST(Export, ReplacesOnlyWhatItWroteAndOnlyWhenForced) {
   std::ofstream(to + "/members.json") << "old";
   EXPECT_EQ(line.Run({"export", "s1", "--to=" + to, "--force"}).code, kDone);
   EXPECT_NE(Content(to + "/members.json"), "old");
+}
+
+// A mount, or where we are, cannot be replaced by a folder beside it.
+TEST(Export, FillsAFolderThatIsEmpty) {
+  CommandLine line(OneMember());
+  const std::string to = line.home() + "/out";
+  fs::create_directories(to);
+  fs::create_directory_symlink(to, line.home() + "/link");
+  struct stat before {
+  }, after{};
+  ASSERT_EQ(stat(to.c_str(), &before), 0);
+  const Printed printed = line.Run({"export", "s1", "--to=" + line.home() + "/link"});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  ASSERT_EQ(stat(to.c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  EXPECT_TRUE(fs::is_symlink(line.home() + "/link"));
+  EXPECT_EQ(Content(to + "/weights/s1c0r0.safetensors"), "the weights");
+  for (const auto& entry : fs::directory_iterator(to)) {
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr("part-")));
+  }
+}
+
+// Own images have many test sets of one name; which one a member's is, its first lease does not
+// know.
+TEST(Export, TwoTestSetsOfOneNameLieApart) {
+  CannedAnswers answers = OneMember();
+  answers.members[0].set_specification(
+      R"({"data": {"name": "pics", "image_size": 32, "identity": ""}})");
+  v1::Member second = answers.members[0];
+  second.set_id("s1c1r0");
+  answers.members[0].mutable_outcome()->set_data_identity(std::string(64, 'a'));
+  second.mutable_outcome()->set_data_identity(std::string(64, 'b'));
+  for (v1::Artifact& artifact : *second.mutable_outcome()->mutable_artifacts()) {
+    const std::string content = "other " + artifact.kind();
+    artifact.set_sha256(Sha256Hex(content));
+    artifact.set_size(content.size());
+    answers.artifacts["s1c1r0 " + artifact.kind()] = content;
+  }
+  answers.members.push_back(second);
+  CommandLine line(answers);
+  const std::string to = line.home() + "/out";
+  const Printed printed = line.Run({"export", "s1", "--to=" + to});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_EQ(Content(to + "/evaluation_labels/pics-aaaaaaaa.npy"), "the evaluation_labels");
+  EXPECT_EQ(Content(to + "/evaluation_labels/pics-bbbbbbbb.npy"), "other evaluation_labels");
 }
 
 TEST(Export, OfADamagedArtifactLeavesNothing) {

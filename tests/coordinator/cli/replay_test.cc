@@ -140,7 +140,7 @@ TEST(Replay, ThatFailsSaysWhy) {
   failed.mutable_outcome()->set_cause("out_of_memory");
   failed.mutable_outcome()->set_message("no memory for a batch");
   const Printed printed = Replay({Finished("s1c0r0", Small())}, {failed});
-  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_EQ(printed.code, kFailedMembers);
   EXPECT_THAT(printed.err,
               HasSubstr("the replay s2c0r0 is failed, out_of_memory: no memory for a batch"));
 }

@@ -51,6 +51,10 @@ TEST_F(SharingCommands, ASweepIsPausedResumedAndUpdated) {
   EXPECT_EQ(json.at("tags"), nlohmann::json({{"a", "b=c"}, {"paper", "main"}}));
   EXPECT_EQ(line_.Run({"update", "s1", "--priority=1001"}).code, kUsage);
   EXPECT_THAT(line_.Run({"update", "s1", "--tag=novalue"}).err, HasSubstr("expected KEY=VALUE"));
+  EXPECT_THAT(line_.Run({"update", "s1", "--tag=a=1", "--tag=a=2"}).err,
+              HasSubstr("--tag=a=2: a is given twice"));
+  EXPECT_THAT(line_.Run({"update", "s1", "--tag=a=1", "--untag=a"}).err,
+              HasSubstr("--tag=a=1: --untag takes a away"));
 }
 
 TEST_F(SharingCommands, MembersAreChosenSortedAndLimited) {

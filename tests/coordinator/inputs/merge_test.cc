@@ -210,6 +210,25 @@ TEST(MergeTest, WhatWasKeptOnTheWayIsThatOfEither) {
   EXPECT_EQ(merged->members[0].on_the_way[1].kind, "weights-1");
 }
 
+// A script that gives no weights has its answers.
+TEST(MergeTest, WithoutWeightsEqualAnswersAreTheSameResult) {
+  const auto sites = [](const std::string& logits) {
+    std::vector<Site> two = {{"monday", Part(Whole(), {"cpu-a"})},
+                             {"friday", Part(Whole(), {"cpu-a"})}};
+    for (Site& site : two) {
+      for (report::MemberInput& member : site.source.input.members) {
+        member.hashes.weights.clear();
+        member.hashes.logits = "answers of " + member.id;
+      }
+    }
+    two[1].source.input.members[1].hashes.logits =
+        logits.empty() ? two[0].source.input.members[1].hashes.logits : logits;
+    return two;
+  };
+  EXPECT_TRUE(Merge(sites(""), {}).ok());
+  EXPECT_THAT(Conflict(sites("others")), HasSubstr("has other bits than monday's"));
+}
+
 TEST(MergeTest, OtherBitsOfTheSameDrawsAreAConflict) {
   const auto sites = [] {
     std::vector<Site> two = {{"lab1", Part(Whole(), {"cpu-a"})},

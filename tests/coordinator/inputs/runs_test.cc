@@ -197,6 +197,25 @@ TEST_F(RunsTest, NamesOfClassesAreOneForEach) {
   }
 }
 
+// As Keras has those of CIFAR; of attributes there are yes and no.
+TEST_F(RunsTest, LabelsInAColumnAreClassesUnlessTheyAreZerosAndOnes) {
+  const auto put = [&](const Shape& shape, std::vector<int32_t> labels) {
+    ASSERT_TRUE(
+        WriteNpy<int32_t>(scratch_.Path("labels.npy"), shape, std::span<const int32_t>(labels))
+            .ok());
+  };
+  put({4, 1}, {0, 1, 2, 1});
+  const LoadedStudy column = LoadArrays(Read("run\na\nb\n"), FindExported);
+  ASSERT_THAT(column.faults, SizeIs(0));
+  EXPECT_EQ(column.input.evaluations[0].attributes, 0);
+  EXPECT_EQ(column.input.evaluations[0].classes, 3);
+  put({2, 2}, {0, 1, 2, 1});
+  const LoadedStudy wrong = LoadArrays(Read("run\na\nb\n"), FindExported);
+  ASSERT_FALSE(wrong.faults.empty());
+  EXPECT_THAT(wrong.faults[0].message(),
+              HasSubstr("labels.npy: attributes [2, 2] hold 2; expected 0 and 1"));
+}
+
 // Without labels the first run says how many examples there are.
 TEST_F(RunsTest, RunsOfOtherLengthsAreFaults) {
   ASSERT_EQ(unlink(scratch_.Path("labels.npy").c_str()), 0);

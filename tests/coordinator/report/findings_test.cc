@@ -147,6 +147,39 @@ TEST(WorstClassesTest, OnlyAClassThatIsToldFromAllOthersPaysMost) {
   EXPECT_THAT(study.headlines, Contains(study.worst_classes.text));
 }
 
+// Of a cell of two nothing shows its error; replicates that one cell lacks are in no cell's.
+TEST(WorstClassesTest, CellsWithoutAnErrorAreLeftOut) {
+  const auto worst_with = [](int others) {
+    TinyStudy tiny(kExamples, 10);
+    tiny.AddCell("algo", Algo(), "cpu-a");
+    AddTossers(tiny, 8, {5, 6}, 11);
+    if (others > 0) tiny.AddCell("algo", Algo(), "cpu-b");
+    AddTossers(tiny, others, {5, 6}, 12);
+    return BuildStudy(tiny.input).worst_classes;
+  };
+  const WorstClasses alone = worst_with(0);
+  const WorstClasses beside_two = worst_with(2);
+  EXPECT_EQ(beside_two.n, 8);
+  for (size_t k = 0; k < 10; ++k) EXPECT_EQ(beside_two.churn[k].churn, alone.churn[k].churn) << k;
+  EXPECT_EQ(worst_with(4).n, 4);
+}
+
+// 200 studies in which all classes are alike: whichever is the largest, each may be. Of a cell of
+// two one was left out in a third of them.
+TEST(WorstClassesTest, NoClassIsLeftOutMoreOftenThanPromised) {
+  int left_out = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    TinyStudy tiny(kExamples, 10);
+    for (const int members : {6, 2}) {
+      tiny.AddCell("algo", Algo(), members == 6 ? "cpu-a" : "cpu-b");
+      AddTossers(tiny, members, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 2 * seed + (members == 6 ? 0 : 1));
+    }
+    const WorstClasses worst = BuildStudy(tiny.input).worst_classes;
+    left_out += std::ranges::count(worst.kept, "3") == 0;
+  }
+  EXPECT_LE(left_out, 20) << "5 % of 200, and what chance adds";
+}
+
 // The largest of many is too large by chance: what is told of it is what shrinking leaves.
 TEST(WorstClassesTest, WhatIsToldOfItIsShrunk) {
   TinyStudy tiny(kExamples, 10);

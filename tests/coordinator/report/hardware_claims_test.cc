@@ -260,6 +260,17 @@ TEST(ClaimTest, SixPairedReplicatesCanShowAShiftAndFiveCannot) {
   EXPECT_THAT(study.headlines, Each(Not(HasSubstr("No shift of the mean answer"))));
 }
 
+// A pair without predictions is a draw of other figures.
+TEST(ClaimTest, TheNOfASentenceIsThatOfItsInterval) {
+  TinyStudy tiny(kExamples, 2);
+  AddAlgo(tiny, "algo", {6}, 9, 7);
+  tiny.input.members[1].predictions = {};
+  const Comparison comparison = BuildStudy(tiny.input).hardware.at(0);
+  EXPECT_EQ(comparison.draws, 6);
+  EXPECT_EQ(comparison.churn_paired.n, 5);
+  EXPECT_THAT(comparison.text, HasSubstr("(n = 5 draws)"));
+}
+
 TEST(ClaimTest, ACorrectionForMoreTestsNeedsMoreReplicates) {
   TinyStudy six(kExamples, 2);
   AddAlgo(six, "algo", {6}, 9, 7);

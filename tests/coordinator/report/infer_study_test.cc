@@ -100,6 +100,25 @@ TEST_F(InferStudyTest, CopiesOfWeightsAreNoFurtherDraws) {
   EXPECT_FALSE(row.churn.low.has_value());
 }
 
+// Trained without predictions: what the weights share is known all the same.
+TEST_F(InferStudyTest, WeightsThatShareDrawsHaveNoIntervalWhereNoneCanBeSetAgainstItsOwn) {
+  TinyStudy trained(10, 2), here(10, 2);
+  std::vector<InferLink> links;
+  trained.AddCell("impl", Impl(), "cpu-a");
+  for (const int wrong : {0, 1, 2}) trained.AddMember(Answers({wrong})).predictions = {};
+  here.AddCell("impl", Impl(), "cpu-b");
+  for (const std::vector<int>& wrong : {std::vector<int>{}, {3}, {3, 4}}) {
+    here.AddMember(Answers(wrong));
+    links.push_back({wrong.size(), "weights " + std::to_string(wrong.size()), ""});
+  }
+  const InferStudy study = BuildInfer(here.input, trained.input, links);
+  ASSERT_EQ(study.rows.size(), 1u);
+  EXPECT_EQ(study.rows[0].weights, 0);
+  EXPECT_TRUE(study.rows[0].accuracy.value.has_value());
+  EXPECT_FALSE(study.rows[0].accuracy.low || study.rows[0].accuracy.high);
+  EXPECT_TRUE(study.rows[0].share_draws);
+}
+
 // Two blocks of two: four weights, and two draws of what is held.
 TEST_F(InferStudyTest, WeightsThatShareDrawsHaveNoInterval) {
   for (const uint32_t blocks : {1, 2}) {

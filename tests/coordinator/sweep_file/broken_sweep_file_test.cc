@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_replace.h"
+
 #include "common/base/sweep_limits.h"
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/sweep_file/sweep_file.h"
@@ -370,6 +372,13 @@ TEST_P(BrokenSweepFileTest, IsRefusedWithItsPlace) {
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Message(file.status()), std::string("s.yaml:") + GetParam().message);
+}
+
+// As an editor on Windows writes it.
+TEST_P(BrokenSweepFileTest, IsRefusedInTheSameWordsWithOtherEndsOfLines) {
+  const std::string windows = absl::StrReplaceAll(GetParam().text, {{"\n", "\r\n"}});
+  EXPECT_EQ(Message(ParseSweep(windows, "s.yaml", AnySettings).status()),
+            std::string("s.yaml:") + GetParam().message);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, BrokenSweepFileTest, ::testing::ValuesIn(kBrokenFiles),
