@@ -623,6 +623,24 @@ test("pairs of classes that end alike are told apart", async () => {
   await page.close();
 });
 
+test("labels that are long leave room for what they are of", async () => {
+  const value = structuredClone(study);
+  const long = (text, i) => `${text}_${"long_".repeat(18)}${i}`;
+  const plans = new Map([...new Set(value.cohorts.map((c) => c.plan))].map((plan, i) => [plan, long(plan, i)]));
+  const hardware = new Map([...new Set(value.cohorts.map((c) => c.hardware))].map((name, i) => [name, long(name, i)]));
+  for (const c of value.cohorts) Object.assign(c, { plan: plans.get(c.plan), hardware: hardware.get(c.hardware) });
+  for (const h of value.hardware) {
+    Object.assign(h, { plan: plans.get(h.plan), hardware_a: hardware.get(h.hardware_a), hardware_b: hardware.get(h.hardware_b) });
+  }
+  const { page, heard } = await open(value);
+  assert.deepEqual(heard, []);
+  const frames = await figureOf(page, "top-1 of every member").locator("svg [data-mark='frame']")
+    .evaluateAll((all) => all.map((rect) => rect.getBoundingClientRect().width));
+  assert.ok(frames.length >= 4, `${frames.length} frames`);
+  for (const width of frames) assert.ok(width > 60, `a frame is ${width} pixels wide`);
+  await page.close();
+});
+
 test("what is cut on the page is whole in its CSV", async () => {
   const value = structuredClone(study);
   const loud = value.cohorts.filter((c) => !c.all_fixed && c.per_group.length > 0);

@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, legend, titledTable, wide } from "./figure";
 import { el, estimate, nothing, number, section, table, withInterval } from "./format";
-import { leftMargin, oneLine, setting, topMargin } from "./labels";
+import { fitted, leftMargin, oneLine, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
 import { Cohort, finite, Study } from "./study";
@@ -70,10 +70,10 @@ export function classes(study: Study, palette: Palette): HTMLElement {
       legend(palette),
       wide(plot("Churn by class of the data set", {
         width: 900, height: 40 + topMargin(settings) + shown.length * (10 + palette.domain.length * 6),
-        marginLeft: leftMargin(shown), marginTop: topMargin(settings), marginBottom: 36,
+        marginLeft: leftMargin(shown, 900), marginTop: topMargin(settings), marginBottom: 36,
         x: { label: "churn within the class (%)", grid: true, zero: true },
         y: { domain: palette.domain, axis: null, padding: 0.6 },
-        fy: { domain: shown, label: null, axis: "left", padding: 0.2 },
+        fy: { domain: shown, label: null, axis: "left", padding: 0.2, tickFormat: fitted(900) },
         fx: { domain: settings, label: null },
         color: palette,
         marks: [

@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, titledTable, wide } from "./figure";
 import { el, estimate, pCell, section, table } from "./format";
-import { leftMargin } from "./labels";
+import { fitted, leftMargin } from "./labels";
 import { ACCENT, GRID, INK } from "./palette";
 import { pathOf } from "./paths";
 import { Contrast, FigureContrast, finite, Study } from "./study";
@@ -42,9 +42,9 @@ function forest(all: Contrast[], { figure: name, label }: (typeof DRAWN)[number]
   const rows = [...new Set(data.map((d) => d.row))];
   const colour = (d: { shown: boolean }) => (d.shown ? SHOWN : NOT_SHOWN);
   return wide(plot(label, {
-    width: 900, marginLeft: leftMargin(rows), marginRight: 16, marginTop: 8, marginBottom: 44, height: 56 + rows.length * 24,
+    width: 900, marginLeft: leftMargin(rows, 900), marginRight: 16, marginTop: 8, marginBottom: 44, height: 56 + rows.length * 24,
     x: { label, grid: true, zero: true, nice: true },
-    y: { domain: rows, label: null },
+    y: { domain: rows, label: null, tickFormat: fitted(900) },
     marks: [
       Plot.frame({ stroke: GRID }),
       Plot.ruleX([0], { stroke: INK }),

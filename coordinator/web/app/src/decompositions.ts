@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, titledTable, wide } from "./figure";
 import { el, estimate, section, table, withInterval } from "./format";
-import { leftMargin } from "./labels";
+import { fitted, leftMargin } from "./labels";
 import { ACCENT, ACCENT_LIGHT, GRID, INK } from "./palette";
 import { pathOf } from "./paths";
 import { finite, SourceDecomposition, Study } from "./study";
@@ -41,10 +41,10 @@ function bars(of: SourceDecomposition): Element {
   const data = dataOf(of);
   const kinds = KINDS.map((k) => k.label);
   return wide(plot(`Shares of the ${name(of)}`, {
-    width: 900, marginLeft: leftMargin(of.factors), marginRight: 16, marginTop: 8, marginBottom: 44, height: 56 + of.factors.length * 52,
+    width: 900, marginLeft: leftMargin(of.factors, 900), marginRight: 16, marginTop: 8, marginBottom: 44, height: 56 + of.factors.length * 52,
     x: { label: `share of the ${name(of)} (%)`, grid: true, zero: true, nice: true },
     y: { domain: kinds, axis: null, padding: 0.5 },
-    fy: { domain: of.factors, label: null, axis: "left", padding: 0.15 },
+    fy: { domain: of.factors, label: null, axis: "left", padding: 0.15, tickFormat: fitted(900) },
     color: { domain: kinds, range: KINDS.map((k) => k.colour) },
     marks: [
       Plot.frame({ stroke: GRID }),

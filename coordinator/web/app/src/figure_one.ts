@@ -5,7 +5,7 @@ import { plot } from "./draw";
 import { el, number, withInterval } from "./format";
 import { figure, legend } from "./figure";
 import { shortPairs } from "./hardware";
-import { leftMargin, oneLine, overBlocks, rowHeight, setting } from "./labels";
+import { fitted, leftMargin, oneLine, overBlocks, rowHeight, setting } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { Cohort, Comparison, Estimate, finite, Study } from "./study";
 
@@ -31,12 +31,15 @@ function dot(group: string, row: string, e: Estimate, what: string): Dot[] {
     text: `${oneLine(group, row)}\n${what} ${withInterval(e)}\nn = ${e.n}` }];
 }
 
+const WIDTH = 500; // Of a panel, in pixels.
+const BESIDE_PAIRS = 450; // There are labels on both sides: as beside a drawing of that width.
+
 /** Room and scales that the panels share: one facet a setting. */
 function frame(groups: string[], rows: number): Plot.PlotOptions {
   return {
-    width: 500, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 24, marginBottom: 40,
+    width: WIDTH, marginLeft: leftMargin(groups, WIDTH), marginRight: 16, marginTop: 24, marginBottom: 40,
     height: 64 + groups.length * rowHeight(groups, rows),
-    fy: { domain: groups, label: null, padding: 0.18, axis: "left" },
+    fy: { domain: groups, label: null, padding: 0.18, axis: "left", tickFormat: fitted(WIDTH) },
     style: STYLE,
   };
 }
@@ -131,9 +134,9 @@ function onlyTheHardware(data: Change[], rows: number): Element {
   const y = apart ? "row" : () => "";
   return plot("Churn from changing only the hardware", {
     ...frame(groups, rows),
-    ...(apart ? { marginRight: leftMargin(pairs) } : {}),
+    ...(apart ? { marginRight: leftMargin(pairs, BESIDE_PAIRS) } : {}),
     x: { label: "answers that change (%)", grid: true, zero: true, nice: true },
-    y: { domain: apart ? pairs : [""], axis: apart ? "right" : null, label: null, tickSize: 0, padding: 0.4 },
+    y: { domain: apart ? pairs : [""], axis: apart ? "right" : null, label: null, tickSize: 0, padding: 0.4, tickFormat: fitted(BESIDE_PAIRS) },
     marks: [
       Plot.frame({ stroke: GRID }),
       Plot.tickX(data.filter((d) => d.floor !== undefined), { fy: "group", y, x: "floor", stroke: "var(--soft)", strokeWidth: 2 }),

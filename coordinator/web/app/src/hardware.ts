@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, titledTable, wide } from "./figure";
 import { el, estimate, nothing, pCell, section, table, withInterval } from "./format";
-import { fewOfEach, leftMargin } from "./labels";
+import { fewOfEach, fitted, leftMargin } from "./labels";
 import { ACCENT, ACCENT_LIGHT, GRID, INK } from "./palette";
 import { pathOf } from "./paths";
 import { Estimate, Comparison, finite, SettingTest, Study } from "./study";
@@ -107,10 +107,10 @@ function compared(study: Study, factor: Factor, comparisons: Comparison[], tests
       () => data.map((d) => ({ comparison: d.group, kind: d.kind, value_percent: d.value, low_percent: d.low, high_percent: d.high, n: d.n })),
       el("div", { class: "legend" }, ...KINDS.map((k, i) => el("span", {}, el("i", { style: `background:${COLOURS[i]}` }), k))),
       wide(plot(`Churn between two ${factor.many}`, {
-        width: 900, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 10, marginBottom: 44, height: 60 + Math.min(groups.length, most) * 44,
+        width: 900, marginLeft: leftMargin(groups, 900), marginRight: 16, marginTop: 10, marginBottom: 44, height: 60 + Math.min(groups.length, most) * 44,
         x: { label: "churn (%)", grid: true, zero: true, nice: true },
         y: { domain: KINDS, axis: null, padding: 0.6 },
-        fy: { domain: shown, label: null, padding: 0.15, axis: "left" },
+        fy: { domain: shown, label: null, padding: 0.15, axis: "left", tickFormat: fitted(900) },
         color: { domain: KINDS, range: COLOURS },
         marks: [
           Plot.frame({ stroke: GRID }),

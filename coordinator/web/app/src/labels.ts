@@ -67,9 +67,25 @@ export function rowHeight(labels: string[], dots: number): number {
   return 14 + Math.max(16 * dots, 13 * lines(labels));
 }
 
-/** Room for the longest line of the labels, in pixels. */
-export function leftMargin(labels: string[]): number {
-  return 16 + 6.6 * Math.max(4, ...labels.flatMap((label) => label.split("\n")).map((line) => line.length));
+const LETTER = 6.6; // Pixels.
+
+/** Letters of a line beside a drawing of that width: labels have two fifths of it at most. */
+function lettersBeside(width: number): number {
+  return Math.floor((0.4 * width - 16) / LETTER);
+}
+
+/** Room for the longest line of the labels beside a drawing of that width, in pixels. */
+export function leftMargin(labels: string[], width: number): number {
+  const longest = Math.max(4, ...labels.flatMap((label) => label.split("\n")).map((line) => line.length));
+  return 16 + LETTER * Math.min(longest, lettersBeside(width));
+}
+
+/** How a label is written there: a line that is too long loses its middle, which its tip has. */
+export function fitted(width: number): (label: string) => string {
+  const most = lettersBeside(width);
+  const cut = (line: string) =>
+    line.length <= most ? line : `${line.slice(0, Math.ceil(most / 2) - 1)}…${line.slice(-Math.floor(most / 2))}`;
+  return (label) => label.split("\n").map(cut).join("\n");
 }
 
 /** Room above facets for the label with most lines, in pixels. */

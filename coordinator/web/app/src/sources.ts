@@ -4,7 +4,7 @@ import { plot } from "./draw";
 import { figure, legend, titledTable, wide } from "./figure";
 import { figureOne } from "./figure_one";
 import { el, estimate, nothing, section, table, withInterval } from "./format";
-import { besides, leftMargin, oneLine, topMargin } from "./labels";
+import { besides, fitted, leftMargin, oneLine, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
 import { Cohort, finite, Study } from "./study";
@@ -108,11 +108,11 @@ function againstAxis(study: Study, path: string, palette: Palette): HTMLElement 
     legend(palette),
     wide(plot(`Disagreement against ${path}`, {
       width: 900, height: all.length > 1 ? 70 + 170 * rows.length : 300, marginLeft: 48, marginTop: topMargin(plans), marginBottom: 44,
-      marginRight: all.length > 1 ? leftMargin(rows) : 16,
+      marginRight: all.length > 1 ? leftMargin(rows, 900) : 16,
       x: { ...ticksAt(xs, position), label: path, grid: true, inset: 14 },
       y: { label: "not all agree (%)", zero: true, grid: true },
       fx: { label: null, domain: plans },
-      fy: { label: null, domain: rows },
+      fy: { label: null, domain: rows, tickFormat: fitted(900) },
       color: palette,
       marks: [
         Plot.frame({ stroke: GRID }),
