@@ -99,7 +99,7 @@ int64_t DistinctResults(std::span<const HashedRun> runs) {
   return static_cast<int64_t>(results);
 }
 
-std::optional<double> ChanceOfUnitsAlike(std::span<const UnitRuns> units) {
+double ChanceOfUnitsAlike(std::span<const UnitRuns> units) {
   constexpr size_t kMostStates = 4096;
   size_t results = 0;
   for (const UnitRuns& unit : units) results = std::max(results, unit.result + 1);
@@ -123,7 +123,10 @@ std::optional<double> ChanceOfUnitsAlike(std::span<const UnitRuns> units) {
         next[std::move(after)] += count;
       }
     }
-    if (next.size() > kMostStates) return std::nullopt;
+    if (next.size() > kMostStates) {  // No more than any result to any unit.
+      const auto count = static_cast<double>(units.size());
+      return std::min(1.0, std::exp(count * std::log(results) - log_arrangements));
+    }
     ways = std::move(next);
   }
   return std::exp(std::log(ways.begin()->second) - log_arrangements);

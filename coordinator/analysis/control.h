@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,8 +52,8 @@ struct UnitRuns {
   size_t result = 0;
 };
 // The chance that each unit has one result when results fall on runs regardless of their unit:
-// exact, the share of all arrangements of these results over the runs. Absent where there are too
-// many kinds of units to count them.
-std::optional<double> ChanceOfUnitsAlike(std::span<const UnitRuns> units);
+// the share of all arrangements of these results over the runs. Exact, but where there are too many
+// kinds of units to count: then it is at most this.
+double ChanceOfUnitsAlike(std::span<const UnitRuns> units);
 
 }  // namespace noisefloor::analysis

@@ -1,6 +1,8 @@
 #include "coordinator/cli/application.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
@@ -161,6 +163,25 @@ int ExitCodeOf(const absl::Status& status) {
 
 namespace {
 
+// What is told to a coordinator is UTF-8; a path may have any bytes. "" = nothing is wrong.
+std::string NotUtf8(const std::vector<std::string>& arguments) {
+  constexpr std::array<std::string_view, 12> kTexts = {
+      "--notes", "--tag",      "--untag", "--plan", "--cell",  "--class",
+      "--stack", "--hardware", "--name",  "--unit", "--token", "--axis"};
+  std::string_view before;
+  for (const std::string& argument : arguments) {
+    const std::string_view option = std::string_view(argument).substr(0, argument.find('='));
+    const bool is_value = before.starts_with("--") && before.find('=') == std::string_view::npos;
+    const std::string_view of = argument.starts_with("--") ? option : is_value ? before : "";
+    const bool is_path = of.empty()
+                             ? argument.find('/') != std::string::npos || PathExists(argument)
+                             : std::ranges::find(kTexts, of) == kTexts.end();
+    if (!IsUtf8(argument) && !is_path) return Printable(argument) + ": expected UTF-8";
+    before = argument;
+  }
+  return "";
+}
+
 int ParseAndRun(const std::vector<std::string>& arguments, Context& context) {
   CLI::App app("How much of the difference between two training runs is just noise?", "noisefloor");
   app.formatter(std::make_shared<HelpFormatter>());  // shared: CLI11 hands it to every command.
@@ -176,10 +197,8 @@ int ParseAndRun(const std::vector<std::string>& arguments, Context& context) {
   if (const std::string wrong = WrongCommand(arguments, commands); !wrong.empty()) {
     return ReportUsage(app, wrong, context);
   }
-  for (const std::string& argument : arguments) {
-    // A path may have any bytes; everything else is told to a coordinator.
-    if (IsUtf8(argument) || PathExists(argument)) continue;
-    return ReportUsage(app, fmt::format("{}: expected UTF-8", Printable(argument)), context);
+  if (const std::string wrong = NotUtf8(arguments); !wrong.empty()) {
+    return ReportUsage(app, wrong, context);
   }
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -169,13 +169,13 @@ passes, 5 when it fails, 6 when that is not decided.)";
   // Where an export lies; "" of a sweep.
   static std::string From(const std::string& side) { return ParseSweepId(side) ? "" : side; }
 
-  // A sweep is written aside first: whichever coordinator it is of, it is read like an export.
   // Before what an earlier comparison wrote is removed.
   static absl::Status CheckIsThere(const std::string& side) {
     if (ParseSweepId(side) || PathExists(side)) return absl::OkStatus();
     return LoadFolder(side).status();
   }
 
+  // A sweep is written aside first: whichever coordinator it is of, it is read like an export.
   static absl::StatusOr<inputs::LoadedStudy> Load(Context& context, const std::string& side,
                                                   const StopSignal& stop) {
     const std::optional<SweepId> sweep = ParseSweepId(side);

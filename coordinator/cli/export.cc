@@ -94,10 +94,14 @@ class Export final : public Command {
     // Last what `export --force` and readers know an export by.
     std::ranges::stable_partition(
         entries, [](const fs::path& path) { return path.filename() != inputs::kMembersFile; });
+    std::vector<std::string> moved;
     for (const fs::path& path : entries) {
-      if (!error) fs::rename(path, fs::path(to_) / path.filename(), error);
+      if (error) break;
+      moved.push_back((fs::path(to_) / path.filename()).string());
+      fs::rename(path, moved.back(), error);
     }
     if (!error) return RemoveTree(aside);
+    for (const std::string& path : moved) (void)RemoveTree(path);
     return MakeError(absl::StatusCode::kPermissionDenied,
                      fmt::format("--to={}: cannot be filled: {}", to_, error.message()));
   }

@@ -158,7 +158,10 @@ absl::Status WriteWholeInput(Connection& connection, uint64_t sweep,
   if (absl::IsFailedPrecondition(source.status())) return absl::OkStatus();  // A measurement.
   NF_RETURN_IF_ERROR(source.status());
   std::map<uint32_t, const v1::Member*> in_cell;
-  for (const v1::Member& member : members) in_cell.emplace(member.cell(), &member);
+  for (const v1::Member& member : members) {  // One that knows which data it saw, if any does.
+    const v1::Member*& of_cell = in_cell[member.cell()];
+    if (of_cell == nullptr || of_cell->outcome().data_identity().empty()) of_cell = &member;
+  }
   std::vector<const v1::Member*> of_set(source->sets.size());
   for (const report::CellInput& cell : source->input.cells) {
     const auto member = in_cell.find(cell.index);

@@ -184,7 +184,7 @@ absl::Status CheckOptions(const KubernetesWish& wish) {
   std::vector<std::string> ours = {
       "--name",          "--host",          "--state",        "--state-temporary",
       "--drain-timeout", "--give-up-after", "--idle-timeout", "--grace",
-      "--leave-after",   "--lifetime",      "--coordinator"};
+      "--leave-after",   "--lifetime",      "--coordinator",  "--stopped-code"};
   if (!wish.hardware.empty()) ours.insert(ours.end(), {"--classes", "--declare"});
   if (!wish.data_claim.empty()) ours.emplace_back("--data-root");
   if (!wish.checkpoints_claim.empty()) ours.emplace_back("--checkpoints");

@@ -49,16 +49,20 @@ std::vector<UnitResults> ByUnit(const Gathered& gathered, const CellFacts& cell)
       runs[member.unit].push_back({member.id, member.hashes});
     }
   }
+  const auto has_weights = [](const HashedRun& run) { return !run.hashes.weights.empty(); };
+  const bool logits_known = std::ranges::all_of(runs, [](const auto& of) {
+    return std::ranges::none_of(of.second,
+                                [](const HashedRun& run) { return run.hashes.logits.empty(); });
+  });
   std::vector<UnitResults> units;
   for (const auto& [unit, of_unit] : runs) {
     UnitResults& results = units.emplace_back();
     results.unit = unit;
     for (const HashedRun& run : of_unit) results.members.push_back(run.id);
     results.different_results = analysis::DistinctResults(of_unit);
-    for (const HashedRun& run : of_unit) {
-      if (!results.result.empty() || run.hashes.weights.empty()) continue;
-      if (!run.hashes.logits.empty()) results.result = run.hashes.weights + run.hashes.logits;
-    }
+    if (results.different_results != 1 || !std::ranges::all_of(of_unit, has_weights)) continue;
+    const analysis::Hashes& first = of_unit.front().hashes;
+    results.result = first.weights + (logits_known ? first.logits : "");
   }
   return units;
 }
@@ -84,14 +88,13 @@ std::string ByChance(const std::vector<UnitResults>& units) {
     const size_t number = numbers.emplace(unit.result, numbers.size()).first->second;
     runs.push_back({static_cast<int64_t>(unit.members.size()), number});
   }
-  const std::optional<double> chance = analysis::ChanceOfUnitsAlike(runs);
-  if (!chance) return " Each has repeated itself so far.";
-  const bool told = *chance <= analysis::kLevel;
+  const double chance = analysis::ChanceOfUnitsAlike(runs);
+  const bool told = chance <= analysis::kLevel;
   return fmt::format(
-      " Each repeats itself{} (exact p = {}).",
+      " Each repeats itself{} (p at most {}).",
       told ? ": it is the units that differ"
            : " so far, which results that have nothing to do with the unit may do, too",
-      PValue(*chance));
+      PValue(chance));
 }
 
 // Whether it is a device: a unit that does not repeat itself, or units that differ though each
@@ -104,7 +107,7 @@ std::string WhichUnit(const std::vector<UnitResults>& units) {
   for (const UnitResults& one : units) {
     parts.push_back(UnitText(one));
     if (one.different_results > 1) restless.push_back(one.unit);
-    known = known && one.members.size() > 1;
+    known = known && one.members.size() > 1 && !one.result.empty();
   }
   std::string text = fmt::format(" By unit: {}.", fmt::join(parts, "; "));
   if (!restless.empty()) {

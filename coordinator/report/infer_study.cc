@@ -166,7 +166,7 @@ class RowOfPairs {
   std::vector<std::string>& warnings_;
   PredictionMatrix here_;
   PredictionMatrix trained_;
-  std::vector<const MemberInput*> trainings_;  // Of its rows.
+  std::vector<const MemberInput*> trainings_;  // Of its different weights.
   std::vector<double> accuracy_;
   std::set<std::string> seen_;
 };

@@ -120,7 +120,7 @@ struct UnitResults {
   std::string unit;
   std::vector<std::string> members;  // Those with a result.
   int64_t different_results = 0;     // Of those with a hash of their weights.
-  std::string result;                // Weights and logits of the first that has both, by hash.
+  std::string result;  // Its one result, by hash; empty where there are several, or not all known.
 };
 
 // Are the members of a control cohort bit-identical?

@@ -207,6 +207,7 @@ void On(Turn& turn, RecordsArrived&& event) {
   }
   if (verdict.kind == Kind::kKeep) {
     lease->sequence = batch.sequence;
+    lease->incomplete_ends = 0;  // They do come, if slowly.
     turn.Keep(KeepRecords{lease->id, lease->member, lease->attempt, std::move(batch)});
   }
   turn.Tell(SendRecordsKept{event.session, event.lease, lease->sequence});

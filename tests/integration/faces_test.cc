@@ -81,7 +81,7 @@ TEST_F(FacesTest, AttributesAreLearntAndGroupsAreExported) {
   ASSERT_EQ(members["members"].size(), 4u);
   const json& first = members["members"][0];
   const std::string set =
-      "faces-" + first["specification"]["data"]["identity"].get<std::string>().substr(0, 8);
+      "faces-" + first["data_identity"].get<std::string>().substr(0, 8);
   const std::string groups = Content(folder_ + "/out/evaluation_groups/" + set + ".csv");
   EXPECT_THAT(groups, testing::StartsWith("example,warm,camera\n0,"));
   EXPECT_EQ(std::ranges::count(groups, '\n'), kTests + 1);

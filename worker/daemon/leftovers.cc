@@ -18,9 +18,10 @@ namespace {
 
 constexpr int kWaitMilliseconds = 30000;
 
-absl::Status End(int process, const std::string& state_directory) {
+// Whether it has gone.
+bool End(int process, const std::string& state_directory) {
   const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-  if (pidfd < 0) return absl::OkStatus();  // It has gone.
+  if (pidfd < 0) return true;
   // The descriptor names this very process; look again now that its number cannot be reused.
   bool gone = true;
   if (CarriesVariable(process, kStateVariable, state_directory)) {
@@ -29,9 +30,7 @@ absl::Status End(int process, const std::string& state_directory) {
     gone = poll(&wait, 1, kWaitMilliseconds) == 1;
   }
   close(pidfd);
-  if (gone) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kDeadlineExceeded,
-                   fmt::format("process {} of an earlier worker does not end", process));
+  return gone;
 }
 
 }  // namespace
@@ -65,10 +64,12 @@ std::vector<int> FindLeftovers(const std::string& state_directory) {
   return found;
 }
 
-absl::StatusOr<std::vector<int>> EndLeftovers(const std::string& state_directory) {
-  const std::vector<int> found = FindLeftovers(state_directory);
-  for (const int process : found) NF_RETURN_IF_ERROR(End(process, state_directory));
-  return found;
+Leftovers EndLeftovers(const std::string& state_directory) {
+  Leftovers left;
+  for (const int process : FindLeftovers(state_directory)) {
+    (End(process, state_directory) ? left.ended : left.undying).push_back(process);
+  }
+  return left;
 }
 
 }  // namespace noisefloor

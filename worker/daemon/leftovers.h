@@ -20,9 +20,12 @@ bool CarriesVariable(int process, const std::string& name, const std::string& va
 // The numbers of all processes that carry our mark.
 std::vector<int> FindLeftovers(const std::string& state_directory);
 
+struct Leftovers {
+  std::vector<int> ended;
+  std::vector<int> undying;  // SIGKILL did not end them within half a minute.
+};
 // Ends all processes that carry our mark with SIGKILL and waits until they have gone. The mark is
 // read from the process itself, so a number that now belongs to somebody else is never hit.
-// Returns their numbers. DeadlineExceeded when one does not go.
-absl::StatusOr<std::vector<int>> EndLeftovers(const std::string& state_directory);
+Leftovers EndLeftovers(const std::string& state_directory);
 
 }  // namespace noisefloor

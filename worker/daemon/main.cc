@@ -32,6 +32,9 @@ namespace noisefloor {
 
 namespace {
 
+// The coordinator was away while a stack was to come from it: the worker ends with 3.
+constexpr absl::StatusCode kAway = absl::StatusCode::kAborted;
+
 constexpr absl::Duration kStateLook = absl::Milliseconds(50);
 
 // Without room for it, or whatever else fails, trainers run from where they lie.
@@ -63,12 +66,14 @@ absl::StatusOr<std::vector<SharedTree>> FetchStacks(const WorkerSettings& settin
   const WorkerStub stub(
       v1::WorkerService::NewStub(MakeChannel(options.coordinator, settings.access.get())));
   const TreeCache cache(CacheOf(options, state), options.cache_limit_mib << 20);
-  const bool waits = options.give_up_after != absl::InfiniteDuration();
-  const absl::Duration patience =
-      std::max(TreeFetcher::kPatience, waits ? options.give_up_after : TreeFetcher::kPatience);
+  const absl::Duration patience = std::max(TreeFetcher::kPatience, options.give_up_after);
   for (const StackWish& wish : options.fetch_stacks) {
-    NF_ASSIGN_OR_RETURN(trees.emplace_back(),
-                        FetchStack(wish, stub, cache, clock, state.identity(), patience));
+    absl::StatusOr<SharedTree> tree =
+        FetchStack(wish, stub, cache, clock, state.identity(), patience);
+    if (absl::IsUnavailable(tree.status()) || absl::IsDeadlineExceeded(tree.status())) {
+      return MakeError(kAway, Message(tree.status()));
+    }
+    NF_ASSIGN_OR_RETURN(trees.emplace_back(), std::move(tree));
     trainers.insert({wish.name, {trees.back()->path() + "/" + wish.program}});
   }
   return trees;
@@ -144,15 +149,14 @@ void WarnOfNetwork(const StateDirectory& state) {
                "--state-temporary where it shall not stay"}});
 }
 
-// All that was to be delivered is: what is left is of use to nobody.
+// What is left there is of use to nobody.
 void RemoveState(const std::string& path) {
   const absl::Status removed = RemoveTree(path);
   if (!removed.ok()) LogWarning("state_stays", {{"error", removed}});
 }
 
-// 3: it would be another thing when the coordinator is there again.
 int Refuse(const absl::Status& status) {
-  const bool away = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  const bool away = status.code() == kAway;
   LogError(away ? "unreachable" : "refused", {{"error", status}});
   return away ? 3 : 1;
 }
@@ -191,7 +195,14 @@ int Main(const std::vector<std::string>& arguments) {
   const int code = worker.Run();
   if (worker.has_undying()) _exit(code);
   const bool left = code == 0 || code == options.stopped_code;
-  if (left && options.state_is_temporary && !worker.has_results()) RemoveState(state->path());
+  if (!left || !options.state_is_temporary) return code;
+  if (!worker.has_results()) {
+    RemoveState(state->path());
+    return code;
+  }
+  for (const char* of_no_result : {"/cache", "/checkpoints"}) {
+    if (PathExists(state->path() + of_no_result)) RemoveState(state->path() + of_no_result);
+  }
   return code;
 }
 

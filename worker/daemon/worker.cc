@@ -107,8 +107,10 @@ int Worker::Run() {
 // delivered, and attempts without a result are reported as interrupted.
 absl::Status Worker::Recover() {
   NF_RETURN_IF_ERROR(AdoptOrphans());
-  NF_ASSIGN_OR_RETURN(const std::vector<int> ended, EndLeftovers(state_.path()));
-  for (const int process : ended) LogWarning("leftover_ended", {{"process", process}});
+  const Leftovers left = EndLeftovers(state_.path());
+  for (const int process : left.ended) LogWarning("leftover_ended", {{"process", process}});
+  // It hangs in the kernel; what it hangs on the probes have seen.
+  for (const int process : left.undying) LogError("leftover_undying", {{"process", process}});
   NF_ASSIGN_OR_RETURN(RecoveredSpool found, spool_.Recover());
   for (const SpoolLoss& loss : found.losses) {
     LogWarning("spooled_attempt_lost",

@@ -62,7 +62,7 @@ class Worker final : public SessionListener {
   // After Run: a trainer that SIGKILL does not end is still there, and this object's end would wait
   // for it.
   bool has_undying() const { return has_undying_; }
-  // After Run: what was not delivered is in the spool, for the next worker of this folder.
+  // After Run: what was not delivered is in the spool, for a next worker of this folder.
   bool has_results() const { return !attempts_.empty(); }
 
  private:

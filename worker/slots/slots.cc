@@ -368,10 +368,15 @@ void Slots::GiveUpUndying(absl::Duration now, Actions& actions) {
   }
   for (const LeaseId id : undying) {
     Lease& lease = leases_.at(id);
-    slots_[lease.slot].lost = true;
+    const uint32_t slot = lease.slot;
+    slots_[slot].lost = true;
     actions.push_back(GiveUpTrainer{id});
     On(Drain{}, now, actions);
     FreeSlot(id, lease, now, actions);
+    // What waits for the slot is not held any more: the coordinator gives it to others.
+    for (const LeaseId waiting : std::vector<LeaseId>(waiting_)) {
+      if (leases_.at(waiting).slot == slot) Erase(waiting, actions);
+    }
   }
 }
 

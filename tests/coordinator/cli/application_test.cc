@@ -157,6 +157,15 @@ TEST(ExitCodes, WhatIsNoUtf8IsAMistakeOfUsage) {
   const Printed printed = line.Run({"update", "s1", "--notes=caf\xe9"});
   EXPECT_EQ(printed.code, kUsage);
   EXPECT_THAT(printed.err, HasSubstr("--notes=caf\xef\xbf\xbd: expected UTF-8\n"));
+  EXPECT_EQ(line.Run({"update", "s1", "--notes", "caf\xe9"}).code, kUsage);
+  EXPECT_EQ(line.Run({"explain", "caf\xe9"}).code, kUsage);
+  // Files and folders may have any name.
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"plan", "/tmp/caf\xe9.yaml"},
+        {"report", "--to=caf\xe9.html"},
+        {"report", "--to", "caf\xe9.html"}}) {
+    EXPECT_THAT(line.Run(words).err, Not(HasSubstr("expected UTF-8"))) << words[0];
+  }
 }
 
 TEST(ExitCodes, AnEmptyNameOfASweepIsNotTheNewest) {

@@ -10,6 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 // ---- People.
 
@@ -73,6 +74,22 @@ TEST_F(FleetTest, ASingleJobHasItsOwnKeyAndTheJobsOfAnArrayTheirIndexBehindIt) {
   EXPECT_EQ(answered.launches.size(), 2u);
   EXPECT_EQ(launches_.at(2).job, "24_0");
   EXPECT_EQ(launches_.at(3).job, "24_1");
+}
+
+// The clock was a day ahead when the cluster refused.
+TEST_F(FleetTest, AClockThatIsSetBackMakesNoPoolWait) {
+  Start();
+  members_ = 1;
+  now_ += absl::Hours(24);
+  const Decisions first = Look();
+  ASSERT_EQ(first.submits.size(), 1u);
+  (void)Answer(first.submits[0], InvalidInput("bad account"));
+  const Decisions second = Look();
+  ASSERT_EQ(second.submits.size(), 1u);
+  (void)Answer(second.submits[0], InvalidInput("bad account"));
+  EXPECT_THAT(Look().submits, IsEmpty()) << "a minute";
+  now_ -= absl::Hours(24);
+  EXPECT_THAT(Look().submits, SizeIs(1));
 }
 
 TEST_F(FleetTest, ARefusedSubmissionIsTriedAgainLaterAndLater) {

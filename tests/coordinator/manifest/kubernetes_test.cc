@@ -131,8 +131,9 @@ TEST(KubernetesTest, AmountsAreThoseOfKubernetes) {
 }
 
 TEST(KubernetesTest, WhatIsSaidAlreadyIsNotSaidTwice) {
-  for (const char* option : {"--name=x", "--state=/x", "--coordinator=box:1", "--grace=1",
-                             "--idle-timeout=0", "--leave-after=1", "--state-temporary"}) {
+  for (const char* option :
+       {"--name=x", "--state=/x", "--coordinator=box:1", "--grace=1", "--idle-timeout=0",
+        "--leave-after=1", "--state-temporary", "--stopped-code=0"}) {
     EXPECT_THAT(Refusal([&](KubernetesWish& w) { w.worker_options = {option}; }),
                 HasSubstr("is said already"));
   }

@@ -164,7 +164,7 @@ TEST(StudyTest, ABrokenControlSaysWhichDeviceDoesNotRepeatItself) {
   EXPECT_THAT(BuildStudy(example.input).controls[2].text,
               HasSubstr("GPU-b: 1 result of 2 members (s1c2r2 and s1c2r3). Each repeats itself so "
                         "far, which results that have nothing to do with the unit may do, too "
-                        "(exact p = 0.33)."));
+                        "(p at most 0.33)."));
 
   example.Member("s1c2r2").unit = "GPU-a";
   const std::string text = BuildStudy(example.input).controls[2].text;

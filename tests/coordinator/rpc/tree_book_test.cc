@@ -13,8 +13,8 @@
 namespace noisefloor {
 namespace {
 
-// An inference over many members has as many files of weights: those that nobody has asked for in
-// the longest time are not remembered, and are described anew to whoever asks.
+// An inference over many members has as many files of weights: those that were described first
+// are not remembered, and are described anew to whoever asks.
 TEST(TreeBookTest, TheOldestWeightsAreDescribedAnew) {
   Scratch scratch;
   TreeBook book({.weights = [&](const std::string& sha256) { return scratch.Path(sha256); }});

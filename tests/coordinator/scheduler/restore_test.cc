@@ -117,5 +117,23 @@ TEST(Attempt, IsRefusedWhenItsRecordsNeverCome) {
   EXPECT_EQ(settled[0].reason, "never complete: 0 of 4 record batches are stored");
 }
 
+// A slow line brings them one by one, and the end again with each.
+TEST(Attempt, IsTakenWhenItsRecordsComeSlowly) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  AttemptFinished event = Finish(1, 1);
+  event.outcome.record_batches = 4;
+  for (uint64_t batch = 1; batch <= 4; ++batch) {
+    for (int i = 0; i < 15; ++i) (void)scheduler.Step(event, kT0);
+    (void)scheduler.Step(
+        RecordsArrived{SessionId{1}, LeaseId{1}, {batch, {Record{.metric = "loss", .value = 1}}}},
+        kT0);
+  }
+  const auto settled = test::Of<SendSettled>(scheduler.Step(event, kT0));
+  ASSERT_THAT(settled, SizeIs(1));
+  EXPECT_TRUE(settled[0].accepted) << settled[0].reason;
+}
+
 }  // namespace
 }  // namespace noisefloor::scheduler

@@ -93,7 +93,7 @@ class DaemonTest : public testing::Test {
       EXPECT_EQ(poll(&wait, 1, 60000), 1) << "process " << process << " was left behind";
       close(pidfd);
     }
-    EXPECT_TRUE(EndLeftovers(state).ok());
+    EXPECT_TRUE(EndLeftovers(state).undying.empty());
   }
 
   void StartDaemon(std::vector<std::string> more = {}) {

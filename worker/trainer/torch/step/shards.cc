@@ -37,9 +37,9 @@ absl::Status CheckNoisySums(const Specification& specification,
   if (!AsksForNoisySums(specification) || devices.front().is_cpu() || LaunchEverywhere(launchers)) {
     return absl::OkStatus();
   }
-  return MakeError(absl::StatusCode::kUnavailable,
-                   "sources.kernels.kind: noisy, but no kernels of our own run on this GPU: there "
-                   "are none for its architecture, or NOISEFLOOR_KERNELS is off here");
+  return InvalidInput(
+      "sources.kernels.kind: noisy, but no kernels of our own run on this GPU: there are none for "
+      "its architecture, or NOISEFLOOR_KERNELS is off here");
 }
 
 ShardOptions ShardOptionsOf(const Specification& specification, const Streams& streams,

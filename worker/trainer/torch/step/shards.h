@@ -44,7 +44,7 @@ struct ShardOptions {
 
 // Whether an example has attributes, each yes or no, instead of one class.
 bool IsBinary(const Specification& specification);
-// Unavailable where noisy kernels are asked for on a GPU that has no launcher of its own. On a
+// InvalidArgument where noisy kernels are asked for on a GPU that has no launcher of its own. On a
 // processor they change nothing, as free kernels do there.
 absl::Status CheckNoisySums(const Specification& specification,
                             const std::vector<at::Device>& devices,
