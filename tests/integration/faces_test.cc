@@ -80,8 +80,7 @@ TEST_F(FacesTest, AttributesAreLearntAndGroupsAreExported) {
   const json members = json::parse(Content(folder_ + "/out/members.json"));
   ASSERT_EQ(members["members"].size(), 4u);
   const json& first = members["members"][0];
-  const std::string set =
-      "faces-" + first["data_identity"].get<std::string>().substr(0, 8);
+  const std::string set = "faces-" + first["data_identity"].get<std::string>().substr(0, 8);
   const std::string groups = Content(folder_ + "/out/evaluation_groups/" + set + ".csv");
   EXPECT_THAT(groups, testing::StartsWith("example,warm,camera\n0,"));
   EXPECT_EQ(std::ranges::count(groups, '\n'), kTests + 1);
