@@ -262,6 +262,26 @@ TEST_F(BadMessageTest, ABatchThatMakesNoSenseEndsItsLeaseAndTheSessionLives) {
   EXPECT_NE(worker.Started().lease_id(), 0u);
 }
 
+// Each of them would have had its own megabyte: fifty gigabytes.
+TEST_F(BadMessageTest, ALongNameIsCutBeforeEachRecordHasIt) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("long", 1)).ok());
+  Request request;
+  v1::RecordBatch& batch = Batch(request);
+  batch.set_metric_names(0, std::string(1 << 20, 'n'));
+  while (batch.value_size() < 50000) {
+    batch.add_step(1);
+    batch.add_epoch(1);
+    batch.add_metric(0);
+    batch.add_value(1);
+  }
+  request.mutable_records()->set_lease_id(worker.Started().lease_id());
+  ASSERT_TRUE(worker.Send(request));
+  const auto kept = worker.Next(ScriptedWorker::Case::kKept);
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_EQ(kept->kept().sequence(), 1u);
+}
+
 TEST_F(BadMessageTest, AnEndThatMakesNoSenseIsABugOfItsAttempt) {
   ScriptedWorker worker(*workers_, "box", 7);
   ASSERT_TRUE(Submit(SmallSweep("poison", 10)).ok());

@@ -11,6 +11,7 @@
 #include "coordinator/store/derived_files.h"
 #include "coordinator/store/restore.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
+#include "tests/support/full_disk.h"
 
 namespace noisefloor::test {
 namespace {
@@ -103,6 +104,25 @@ TEST_F(UpkeepTest, AFileWhoseLeaseIsLostGoes) {
   EXPECT_EQ(collected->unused().files(), 1u);
   EXPECT_EQ(collected->unused().bytes(), std::string("never finished").size());
   EXPECT_FALSE(IsThere("never finished"));
+}
+
+// What a member names takes a write to go, which a full disk has no room for; the rest takes none.
+TEST_F(UpkeepTest, OnAFullDiskWhatNobodyNamesGoesAllTheSame) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  Train(worker, "first", "weights");
+  ASSERT_TRUE(Submit(SmallSweep("second", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  SendFile(*workers_, lease, "never finished");
+  worker.SayHeld({lease});
+  worker.SayHeld({});
+  EXPECT_GT(worker.Started().lease_id(), lease);
+  const FullDisk full(home_.path());
+  EXPECT_FALSE(Submit(SmallSweep("third", 1)).ok()) << "it is full";
+
+  EXPECT_EQ(Collect({"weights"}).status().code(), absl::StatusCode::kResourceExhausted);
+
+  EXPECT_FALSE(IsThere("never finished"));
+  EXPECT_TRUE(IsThere("weights"));
 }
 
 // Nobody names these predictions in the end.
