@@ -106,11 +106,11 @@ class Fleet:
             return file.read()
 
     def _end(self) -> None:
+        self.kill()  # First: it would submit another.
         for job in self.cluster.jobs():
             if job["state"] in ("PENDING", "RUNNING"):
                 self.cluster.run("scancel", "--full", "--signal=KILL", job["key"], code=None)
                 self.cluster.run("scancel", job["key"], code=None)
-        self.kill()
         wait_until(lambda: not [one for one in self.cluster.jobs()
                                 if one["state"] in ("PENDING", "RUNNING", "COMPLETING")], 60,
                    "the queue is empty")
