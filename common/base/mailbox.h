@@ -20,19 +20,13 @@ class Mailbox {
   // False when full or closed; the caller decides what becomes of the item. Any thread.
   [[nodiscard]] bool Post(T item) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
-    if (closed_ || waiting_.size() >= limit_) return false;
-    waiting_.push_back(std::move(item));
-    arrived_.NotifyOne();
-    return true;
+    return waiting_.size() < limit_ && Add(std::move(item));
   }
 
   // The same past the limit: for what is bounded otherwise and must not be lost. False when closed.
   [[nodiscard]] bool PostPastLimit(T item) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
-    if (closed_) return false;
-    waiting_.push_back(std::move(item));
-    arrived_.NotifyOne();
-    return true;
+    return Add(std::move(item));
   }
 
   // Waits until something is here, `timeout` has passed or the mailbox is closed, then takes all
@@ -62,6 +56,13 @@ class Mailbox {
   }
 
  private:
+  bool Add(T item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (closed_) return false;
+    waiting_.push_back(std::move(item));
+    arrived_.NotifyOne();
+    return true;
+  }
+
   const size_t limit_;
   mutable Mutex mutex_;
   CondVar arrived_;

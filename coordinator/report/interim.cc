@@ -36,8 +36,7 @@ void SetStein(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
   const PilotSpread pilot = SpreadOfPilot(gathered, cell, sweep.until->figure, plan->pilot);
   Estimate& figure = sweep.until->figure == "top1" ? cohort.accuracy : cohort.churn;
   // Without an interval every value was equal: nothing is known of how they spread.
-  if (!figure.low) return;
-  analysis::SetSteinInterval(figure, pilot.spread, pilot.n);
+  if (figure.low) analysis::SetSteinInterval(figure, pilot.spread, pilot.n);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "coordinator/report/worst_classes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -59,6 +60,13 @@ std::vector<const CellFacts*> CellsOf(const Gathered& gathered) {
   return cells;
 }
 
+std::vector<size_t> Answered(const Gathered& gathered, const CellFacts& cell) {
+  std::vector<size_t> members;
+  std::ranges::copy_if(cell.done, std::back_inserter(members),
+                       [&](size_t m) { return gathered.members[m].row.has_value(); });
+  return members;
+}
+
 // The members with answers of each cell. Where members are what is left out, those whose replicate
 // every cell of their block has: of a cell that goes on whole without a replicate that it lacks, no
 // error would be seen. Less than three have none to see.
@@ -71,7 +79,7 @@ std::vector<std::vector<size_t>> MembersOf(const Gathered& gathered,
   std::map<uint32_t, size_t> cells_in;  // By block.
   std::map<Unit, size_t> cells_with;
   for (const CellFacts* cell : cells) {
-    std::vector<size_t>& members = of_cells.emplace_back(AnswersOf(gathered, cell->done).members);
+    std::vector<size_t>& members = of_cells.emplace_back(Answered(gathered, *cell));
     if (members.size() < least) members.clear();
     if (members.empty()) continue;
     ++cells_in[cell->input->block];
@@ -183,8 +191,7 @@ WorstClasses WorstOf(const Gathered& gathered, const std::vector<const CellFacts
   WorstClasses worst;
   std::set<uint32_t> block_numbers;
   for (const CellFacts* cell : of_plan) {
-    if (AnswersOf(gathered, cell->done).members.size() > 1)
-      block_numbers.insert(cell->input->block);
+    if (Answered(gathered, *cell).size() > 1) block_numbers.insert(cell->input->block);
   }
   const size_t block_count = block_numbers.size();
   const bool blocks = block_count > 1 && !ReplicatesAreDraws(*of_plan[0], block_count);

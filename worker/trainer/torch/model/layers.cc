@@ -11,22 +11,18 @@ namespace noisefloor::trainer {
 
 namespace {
 
+// The type in which autocast adds a layer's bias: that of what comes out, to which its gradient is
+// then rounded, or its own.
+enum class BiasType : uint8_t { kOfResult, kOwn };
+
 // layer(bias), where the bias is added to dimension `channels` of what comes out.
 template <typename Layer>
-at::Tensor WithBias(const at::Tensor& bias, int64_t channels, const ForwardPass& pass,
-                    const Layer& layer) {
-  if (!pass.noisy_sums || !bias.defined()) return layer(bias);
-  return NoisyBias(layer(bias.detach()), bias, channels, *pass.launcher);
-}
-
-// The same of a layer whose bias takes the type of what comes out, as autocast has it: the sum is
-// rounded to that type.
-template <typename Layer>
-at::Tensor WithCastBias(const at::Tensor& bias, int64_t channels, const ForwardPass& pass,
-                        const Layer& layer) {
+at::Tensor WithBias(const at::Tensor& bias, BiasType type, int64_t channels,
+                    const ForwardPass& pass, const Layer& layer) {
   if (!pass.noisy_sums || !bias.defined()) return layer(bias);
   const at::Tensor y = layer(bias.detach());
-  return NoisyBias(y, bias.to(y.scalar_type()), channels, *pass.launcher);
+  const bool own = type == BiasType::kOwn;
+  return NoisyBias(y, own ? bias : bias.to(y.scalar_type()), channels, *pass.launcher);
 }
 
 constexpr int64_t kOfPixels = 1;
@@ -35,15 +31,15 @@ constexpr int64_t kLast = -1;
 }  // namespace
 
 at::Tensor Conv::operator()(const at::Tensor& x, const ForwardPass& pass) const {
-  return WithCastBias(bias, kOfPixels, pass, [&](const at::Tensor& added) {
+  return WithBias(bias, BiasType::kOfResult, kOfPixels, pass, [&](const at::Tensor& added) {
     return at::conv2d(x, learned ? weight : weight.detach(), added, stride, padding,
                       /*dilation=*/1, groups);
   });
 }
 
 at::Tensor Dense::operator()(const at::Tensor& x, const ForwardPass& pass) const {
-  return WithCastBias(bias, kLast, pass,
-                      [&](const at::Tensor& added) { return at::linear(x, weight, added); });
+  return WithBias(bias, BiasType::kOfResult, kLast, pass,
+                  [&](const at::Tensor& added) { return at::linear(x, weight, added); });
 }
 
 at::Tensor BatchNorm::operator()(const at::Tensor& x, const ForwardPass& pass) const {
@@ -53,7 +49,7 @@ at::Tensor BatchNorm::operator()(const at::Tensor& x, const ForwardPass& pass) c
                     ": expected a larger train.batch_size, fewer train.shards, train.drop_last or "
                     "larger images");
   const bool cudnn = at::globalContext().userEnabledCuDNN();
-  return WithBias(bias, kOfPixels, pass, [&](const at::Tensor& added) {
+  return WithBias(bias, BiasType::kOwn, kOfPixels, pass, [&](const at::Tensor& added) {
     // With momentum 1 the batch's own statistics are what is written.
     return pass.training ? at::batch_norm(x, weight, added, batch_mean, batch_variance,
                                           /*training=*/true, /*momentum=*/1.0, epsilon, cudnn)
@@ -64,7 +60,7 @@ at::Tensor BatchNorm::operator()(const at::Tensor& x, const ForwardPass& pass) c
 
 at::Tensor LayerNorm::operator()(const at::Tensor& x, const ForwardPass& pass) const {
   constexpr double kEpsilon = 1e-6;  // Of Dosovitskiy and others (2021).
-  return WithBias(bias, kLast, pass, [&](const at::Tensor& added) {
+  return WithBias(bias, BiasType::kOwn, kLast, pass, [&](const at::Tensor& added) {
     return at::layer_norm(x, weight.sizes(), weight, added, kEpsilon);
   });
 }
