@@ -245,6 +245,7 @@ class RunningCoordinator final : public Coordinator {
   std::optional<UploadedBy> UploaderOf(LeaseId lease) const;
   std::string StorageProblem() const;
   absl::Status OpenServices(const CoordinatorOptions& options);
+  void OpenWorkerServices(const CoordinatorOptions& options);
   absl::Status OpenPools(const CoordinatorOptions& options);
   std::vector<grpc::Service*> CloseDoors();
   absl::Status WriteOwnerAccess(const std::string& home);
@@ -310,25 +311,10 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
       .home = AbsolutePath(options.home),
       .epoch = epoch_,
       .pool_classes = [this] { return PoolClasses(*pools_->pools()); },
-      .pools_stand = [this] { return PoolsStand(*pools_->pools(), clock_.Now()); }});
-  trees_.emplace(
-      TreeRoots{options.data_roots, options.stack_roots,
-                [this](const std::string& sha256) { return query_->FindWeights(sha256); }},
-      access_, TreeLimits{.most_at_once = options.max_tree_reads, .idle = options.upload_idle});
-  workers_.emplace(
-      registry_, intake_, home_.blobs, access_, *trees_,
-      UploadLimits{
-          .max_bytes = options.max_upload_bytes,
-          .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
-          .pin = [this](const std::string& sha256, LeaseId lease) { pins_.Pin(sha256, lease); },
-          .whose = [this](LeaseId lease) { return UploaderOf(lease); },
-          .written =
-              [this](const std::string& kind, const BlobName& name) {
-                if (kind.starts_with("predictions")) query_->MakeDigest(name);
-              },
-          .figures = &upload_figures_,
-          .idle = options.upload_idle,
-          .register_by = options.register_by});
+      .pools_stand = [this] { return PoolsStand(*pools_->pools(), clock_.Now()); },
+      .idle = options.stream_idle,
+      .most_artifacts = options.max_artifact_reads});
+  OpenWorkerServices(options);
   absl::StatusOr<KeptAccess> kept = ReadAccess(options.home);
   if (access_.enforced()) {
     NF_RETURN_IF_ERROR(kept.status());
@@ -351,6 +337,27 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
                                .certificate = kept->certificate,
                                .open = !options.listen.empty() && !access_.enforced()});
   return OpenPools(options);
+}
+
+void RunningCoordinator::OpenWorkerServices(const CoordinatorOptions& options) {
+  trees_.emplace(
+      TreeRoots{options.data_roots, options.stack_roots,
+                [this](const std::string& sha256) { return query_->FindWeights(sha256); }},
+      access_, TreeLimits{.most_at_once = options.max_tree_reads, .idle = options.stream_idle});
+  workers_.emplace(
+      registry_, intake_, home_.blobs, access_, *trees_,
+      UploadLimits{
+          .max_bytes = options.max_upload_bytes,
+          .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
+          .pin = [this](const std::string& sha256, LeaseId lease) { pins_.Pin(sha256, lease); },
+          .whose = [this](LeaseId lease) { return UploaderOf(lease); },
+          .written =
+              [this](const std::string& kind, const BlobName& name) {
+                if (kind.starts_with("predictions")) query_->MakeDigest(name);
+              },
+          .figures = &upload_figures_,
+          .idle = options.stream_idle,
+          .register_by = options.register_by});
 }
 
 absl::Status RunningCoordinator::OpenPools(const CoordinatorOptions& options) {

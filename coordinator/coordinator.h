@@ -39,13 +39,14 @@ struct CoordinatorOptions {
   absl::Duration heartbeat_interval = absl::Seconds(3);  // and is renewed this often.
   absl::Duration storage_retry = absl::Seconds(2);       // Between tries when the disk is full.
   uint64_t max_upload_bytes = 4ull << 30;                // Of one file.
-  // An upload without a piece for so long ends, and so does a data set of which none is taken.
-  absl::Duration upload_idle = absl::Minutes(1);
+  // A stream whose other side gives or takes nothing for so long ends.
+  absl::Duration stream_idle = absl::Minutes(1);
   absl::Duration register_by = absl::Seconds(10);  // Without a word, a session ends.
   // Where data sets lie that workers without them may have, searched in order.
   std::vector<std::string> data_roots = {};
   std::vector<std::string> stack_roots = {};        // Likewise, of folders with a stack each.
   uint32_t max_tree_reads = 64;                     // Of their files, at one time.
+  uint32_t max_artifact_reads = 256;                // Of files of members by people, at one time.
   uint32_t max_workers = 1000;                      // Connected at one time.
   absl::Duration cluster_poll = absl::Seconds(15);  // Between two questions to a cluster.
 };

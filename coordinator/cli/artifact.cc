@@ -35,6 +35,15 @@ absl::Status GetStudy(Connection& connection, const v1::GetStudyRequest& request
   return connection.Named(read);
 }
 
+absl::StatusOr<std::string> TextOf(Connection& connection, const v1::GetStudyRequest& request) {
+  std::string text;
+  NF_RETURN_IF_ERROR(GetStudy(connection, request, [&](std::string_view piece) {
+    text.append(piece);
+    return absl::OkStatus();
+  }));
+  return text;
+}
+
 }  // namespace
 
 absl::Status CheckMember(const std::string& text) {
@@ -81,11 +90,7 @@ absl::Status PrintTables(Connection& connection, const Context& context,
                          v1::GetStudyRequest request) {
   request.set_colour(context.Colour());
   request.set_columns(context.out_columns);
-  std::string text;
-  NF_RETURN_IF_ERROR(GetStudy(connection, request, [&](std::string_view piece) {
-    text.append(piece);
-    return absl::OkStatus();
-  }));
+  NF_ASSIGN_OR_RETURN(const std::string text, TextOf(connection, request));
   if (request.colour()) {
     WriteColoured(context.out, text);
   } else {
@@ -100,10 +105,9 @@ absl::Status PrintStudy(Connection& connection, const Context& context, uint64_t
                         v1::GetStudyRequest::Form form) {
   const v1::GetStudyRequest request = StudyRequest(sweep, form);
   if (form == v1::GetStudyRequest::FORM_TABLES) return PrintTables(connection, context, request);
-  return GetStudy(connection, request, [&](std::string_view piece) {
-    PrintData(context, piece);
-    return absl::OkStatus();
-  });
+  NF_ASSIGN_OR_RETURN(const std::string text, ReadStudy(connection, sweep, form));
+  PrintData(context, text);
+  return absl::OkStatus();
 }
 
 namespace {
@@ -147,12 +151,7 @@ absl::Status WriteStudyText(const std::string& path, std::string_view text) {
 
 absl::StatusOr<std::string> ReadStudy(Connection& connection, uint64_t sweep,
                                       v1::GetStudyRequest::Form form) {
-  std::string text;
-  NF_RETURN_IF_ERROR(GetStudy(connection, StudyRequest(sweep, form), [&](std::string_view piece) {
-    text.append(piece);
-    return absl::OkStatus();
-  }));
-  return text;
+  return TextOf(connection, StudyRequest(sweep, form));
 }
 
 absl::StatusOr<bool> WritePage(Connection& connection, const Context& context, uint64_t sweep,

@@ -10,6 +10,8 @@
 
 namespace noisefloor::cli {
 
+// Does not wait for anybody: the coordinator ends a stream of which nothing is taken for a minute,
+// so that what may go to a pager is printed when all has come.
 using TakePiece = std::function<absl::Status(std::string_view piece)>;
 
 // "s1c2r0" or InvalidArgument.

@@ -63,15 +63,16 @@ class Logs final : public Command {
   absl::StatusOr<int> PrintLog(Context& context, Connection& connection) {
     std::string text;
     const absl::Status read = GetArtifact(connection, member_, "log", [&](std::string_view piece) {
-      if (context.Json())
-        text.append(piece);
-      else
-        PrintData(context, piece);
+      text.append(piece);
       return absl::OkStatus();
     });
     if (absl::IsNotFound(read)) return WhyThereIsNone(context, connection, read);
     NF_RETURN_IF_ERROR(read);
-    if (context.Json()) PrintJson(context.out, {{"member", member_}, {"log", text}});
+    if (context.Json()) {
+      PrintJson(context.out, {{"member", member_}, {"log", text}});
+    } else {
+      PrintData(context, text);
+    }
     return kDone;
   }
 

@@ -447,7 +447,7 @@ grpc::ServerWriteReactor<v1::WatchMemberResponse>* CoordinatorServiceImpl::Watch
 grpc::ServerWriteReactor<v1::GetStudyResponse>* CoordinatorServiceImpl::GetStudy(
     Context* context, const v1::GetStudyRequest* request) {
   return new PieceStream<v1::GetStudyResponse>(
-      parts_.query, query::Work::kStudy,
+      studies_, *context, PostStudy(parts_.query),
       WhileAwaited(*context, WhileProved(parts_.access, TokenOf(*context),
                                          StudyPieces(parts_.query, *request))));
 }
@@ -455,7 +455,7 @@ grpc::ServerWriteReactor<v1::GetStudyResponse>* CoordinatorServiceImpl::GetStudy
 grpc::ServerWriteReactor<v1::GetArtifactResponse>* CoordinatorServiceImpl::GetArtifact(
     Context* context, const v1::GetArtifactRequest* request) {
   return new PieceStream<v1::GetArtifactResponse>(
-      parts_.query, query::Work::kRead,
+      artifacts_, *context, PostRead(parts_.query),
       WhileAwaited(*context, WhileProved(parts_.access, TokenOf(*context),
                                          ArtifactPieces(parts_.query, *request))));
 }

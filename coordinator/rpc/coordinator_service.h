@@ -2,7 +2,6 @@
 // changes go to the loop and are answered when they are on disk, reads go to query's threads.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/garbage.h"
 #include "coordinator/rpc/stack_book.h"
+#include "coordinator/rpc/stream_places.h"
 #include "coordinator/rpc/unary.h"
 #include "coordinator/rpc/watch_hub.h"
 #include "coordinator/store/blob_store.h"
@@ -39,6 +39,9 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
     // each. May be empty.
     std::function<std::vector<std::string>()> pool_classes = nullptr;
     std::function<std::string()> pools_stand = nullptr;
+    // A stream whose other side does nothing for so long ends.
+    absl::Duration idle = absl::Minutes(1);
+    size_t most_artifacts = 256;  // On their way at once.
   };
   explicit CoordinatorServiceImpl(Parts parts) : parts_(std::move(parts)) {}
 
@@ -102,7 +105,9 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
               v1::ExtendSweepResponse* response, int tries);
 
   Parts parts_;
-  std::atomic<size_t> weights_on_their_way_{0};
+  StreamPlaces weights_{.what = "files of weights", .most = 16, .idle = parts_.idle};
+  StreamPlaces studies_{.what = "studies", .most = 64, .idle = parts_.idle};  // Each has its text.
+  StreamPlaces artifacts_{.what = "files", .most = parts_.most_artifacts, .idle = parts_.idle};
 };
 
 }  // namespace noisefloor

@@ -168,9 +168,8 @@ Unary* CoordinatorServiceImpl::InferMembers(Context* context,
 grpc::ServerReadReactor<v1::PutWeightsRequest>* CoordinatorServiceImpl::PutWeights(
     Context* context, v1::PutWeightsResponse* response) {
   // gRPC's from here on.
-  return new WeightsStream(
-      {.query = parts_.query, .blobs = parts_.blobs, .on_their_way = weights_on_their_way_},
-      *context, *response);
+  return new WeightsStream({.query = parts_.query, .blobs = parts_.blobs, .places = weights_},
+                           *context, *response);
 }
 
 }  // namespace noisefloor

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -44,6 +45,18 @@ absl::StatusOr<std::string> NextOf(SentFile& sent) {
 }
 
 }  // namespace
+
+PostWork PostStudy(query::Query& query) {
+  return [&query, next = query::Work::kStudy](std::function<void()> work) mutable {
+    return query.Post(std::exchange(next, query::Work::kRead), std::move(work));
+  };
+}
+
+PostWork PostRead(query::Query& query) {
+  return [&query](std::function<void()> work) {
+    return query.Post(query::Work::kRead, std::move(work));
+  };
+}
 
 PieceSource StudyPieces(query::Query& query, const v1::GetStudyRequest& request) {
   struct State {

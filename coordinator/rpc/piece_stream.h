@@ -1,4 +1,4 @@
-// Sends a long text or a file in pieces, each made on one of query's threads.
+// Sends a long text or a file in pieces, each made on a thread that may block.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,19 @@
 #include "coordinator/query/query.h"
 #include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/awaited.h"
+#include "coordinator/rpc/stream_places.h"
 #include "noisefloor/v1/coordinator_api.pb.h"
 
 namespace noisefloor {
 
 // The next piece, at most kPieceBytes; empty at the end. Called by one thread at a time.
 using PieceSource = std::function<absl::StatusOr<std::string>()>;
+
+// Has the next piece made on another thread; false when too many wait. One thread at a time.
+using PostWork = std::function<bool(std::function<void()> work)>;
+// On query's threads: only the first piece of a study is long.
+PostWork PostStudy(query::Query& query);
+PostWork PostRead(query::Query& query);
 
 // The text of a study, made at the first call.
 PieceSource StudyPieces(query::Query& query, const v1::GetStudyRequest& request);
@@ -35,36 +42,45 @@ PieceSource WhileAwaited(const grpc::CallbackServerContext& context, PieceSource
 
 // gRPC owns it from construction; it deletes itself in OnDone. One piece in the making or one write
 // in flight, never both.
+//
+// ResourceExhausted: too many of its kind are open or wait at this moment; try again.
 template <typename Response>
 class PieceStream final : public grpc::ServerWriteReactor<Response> {
  public:
-  PieceStream(query::Query& query, query::Work work, PieceSource source)
-      : query_(query), work_(work), source_(std::move(source)) {
-    MakeNext();
+  PieceStream(StreamPlaces& places, grpc::CallbackServerContext& context, PostWork post,
+              PieceSource source)
+      : place_(places, context), post_(std::move(post)), source_(std::move(source)) {
+    const absl::Status admitted = place_.status();
+    if (admitted.ok()) {
+      MakeNext();
+    } else {
+      this->Finish(ToGrpc(admitted));
+    }
   }
 
  private:
   void OnWriteDone(bool ok) override {
+    place_.AwaitNoMore();
     if (!ok) return this->Finish(grpc::Status::CANCELLED);
     MakeNext();
   }
   void OnDone() override { delete this; }
 
   void MakeNext() {
-    if (query_.Post(work_, [this] { SendNext(); })) return;
+    if (post_([this] { SendNext(); })) return;
     this->Finish(ToGrpc(TooManyWait("reads")));
   }
   // The last statement of each path hands this object to gRPC.
   void SendNext() {
-    work_ = query::Work::kRead;
     absl::StatusOr<std::string> piece = source_();
     if (!piece.ok() || piece->empty()) return this->Finish(ToGrpc(piece.status()));
     response_.set_piece(*std::move(piece));
+    place_.Await();
     this->StartWrite(&response_);
   }
 
-  query::Query& query_;
-  query::Work work_;  // Of the next piece: only the first one of a study is long.
+  StreamPlace place_;
+  const PostWork post_;
   const PieceSource source_;
   Response response_;
 };

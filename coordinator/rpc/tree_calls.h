@@ -2,9 +2,7 @@
 // reads wait for a large file, and a slow reader holds no thread.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
-#include <memory>
 
 #include "absl/time/time.h"
 #include "grpcpp/server_context.h"
@@ -12,6 +10,7 @@
 
 #include "coordinator/query/work_queue.h"
 #include "coordinator/rpc/access_book.h"
+#include "coordinator/rpc/stream_places.h"
 #include "coordinator/rpc/tree_book.h"
 #include "noisefloor/v1/worker_api.pb.h"
 
@@ -35,18 +34,12 @@ class TreeCalls {
   grpc::ServerWriteReactor<v1::ReadTreeResponse>* Read(grpc::CallbackServerContext* context,
                                                        const v1::ReadTreeRequest* request);
 
-  // What one stream needs of the others.
-  struct Shared {
-    const AccessBook& access;
-    const TreeLimits limits;
-    TreeBook book;
-    std::atomic<size_t> streams{0};  // That are open.
-    query::WorkQueue reads;
-    query::WorkQueue describes;  // One thread: those who ask for the same set wait for one reading.
-  };
-
  private:
-  Shared shared_;
+  const AccessBook& access_;
+  StreamPlaces places_;
+  TreeBook book_;
+  query::WorkQueue reads_;
+  query::WorkQueue describes_;  // One thread: those who ask for the same set wait for one reading.
 };
 
 }  // namespace noisefloor

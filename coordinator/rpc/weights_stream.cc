@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "grpc/support/time.h"
 
 #include "common/rpc/channel.h"
 #include "common/rpc/status.h"
@@ -17,41 +16,22 @@ constexpr uint64_t kMostAround = 1 << 20;  // Bytes of messages around those of 
 
 WeightsStream::WeightsStream(Parts parts, grpc::CallbackServerContext& context,
                              v1::PutWeightsResponse& response)
-    : parts_(parts), call_(std::make_shared<Call>()), response_(response) {
-  {
-    MutexLock lock(call_->mutex);
-    call_->context = &context;
-  }
-  if (parts_.on_their_way.fetch_add(1) >= parts_.most) {
-    this->Finish(ToGrpc(TooManyWait("files of weights")));
-  } else {
+    : parts_(parts), place_(parts.places, context), response_(response) {
+  const absl::Status admitted = place_.status();
+  if (admitted.ok()) {
     ReadNext();
+  } else {
+    this->Finish(ToGrpc(admitted));
   }
-}
-
-void WeightsStream::OnDone() {
-  {
-    MutexLock lock(call_->mutex);
-    call_->context = nullptr;  // An alarm that rings now finds nothing to cancel.
-  }
-  alarm_.reset();
-  parts_.on_their_way.fetch_sub(1);
-  delete this;
 }
 
 void WeightsStream::ReadNext() {
-  alarm_ = std::make_unique<grpc::Alarm>();
-  const gpr_timespec wait =
-      gpr_time_from_millis(absl::ToInt64Milliseconds(parts_.idle), GPR_TIMESPAN);
-  alarm_->Set(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), wait), [call = call_](bool rang) {
-    MutexLock lock(call->mutex);
-    if (rang && call->context != nullptr) call->context->TryCancel();
-  });
+  place_.Await();
   this->StartRead(&request_);
 }
 
 void WeightsStream::OnReadDone(bool ok) {
-  alarm_.reset();
+  place_.AwaitNoMore();
   const auto work = [this, ok] { ok ? Take() : End(); };
   if (parts_.query.Post(query::Work::kRead, work)) return;
   this->Finish(ToGrpc(TooManyWait("files of weights")));

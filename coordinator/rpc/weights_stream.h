@@ -1,19 +1,14 @@
 // Takes one file of weights that a person brings.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 
-#include "absl/time/time.h"
-#include "grpcpp/alarm.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 
-#include "common/base/mutex.h"
 #include "coordinator/query/query.h"
+#include "coordinator/rpc/stream_places.h"
 #include "coordinator/store/blob_store.h"
 #include "noisefloor/v1/coordinator_api.pb.h"
 
@@ -23,28 +18,20 @@ namespace noisefloor {
 // disk at a time, the latter on one of query's threads.
 //
 // InvalidArgument: no header first, a file or piece above its limit, size or hash not as announced.
-// ResourceExhausted: the disk is full, or `most` others come at this moment; try again.
+// ResourceExhausted: the disk is full, or too many others come at this moment; try again.
 class WeightsStream final : public grpc::ServerReadReactor<v1::PutWeightsRequest> {
  public:
   struct Parts {
     query::Query& query;
     const BlobStore& blobs;
-    std::atomic<size_t>& on_their_way;
-    size_t most = 16;                        // Each holds a piece.
-    absl::Duration idle = absl::Minutes(1);  // One whose next piece does not come for so long ends.
+    StreamPlaces& places;
   };
   WeightsStream(Parts parts, grpc::CallbackServerContext& context,
                 v1::PutWeightsResponse& response);
 
  private:
-  // shared: with an alarm that rings while the stream is destroyed.
-  struct Call {
-    Mutex mutex;
-    grpc::CallbackServerContext* context ABSL_GUARDED_BY(mutex) = nullptr;
-  };
-
   void OnReadDone(bool ok) override;
-  void OnDone() override;
+  void OnDone() override { delete this; }
 
   void ReadNext();
   // The last statement of each path hands this object to gRPC.
@@ -55,9 +42,8 @@ class WeightsStream final : public grpc::ServerReadReactor<v1::PutWeightsRequest
   absl::Status Accept();
 
   const Parts parts_;
-  const std::shared_ptr<Call> call_;  // shared: see Call.
+  StreamPlace place_;
   v1::PutWeightsResponse& response_;
-  std::unique_ptr<grpc::Alarm> alarm_;  // While a message is awaited.
   v1::PutWeightsRequest request_;
   bool begun_ = false;
   uint64_t taken_bytes_ = 0;          // Of messages.

@@ -3,12 +3,6 @@
 #include <memory>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
-#include "absl/time/time.h"
-#include "grpc/support/time.h"
-#include "grpcpp/alarm.h"
-
-#include "common/base/reason.h"
 #include "common/log/log.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/caller.h"
@@ -18,43 +12,24 @@ namespace noisefloor {
 
 namespace {
 
-// Reads as the reader that it is made of, but cancels the call when a message does not come in
-// time: a thread of the server waits for it.
+// Reads as the reader that it is made of, but no message for ever: a thread of the server waits.
 class ImpatientReader final : public grpc::ServerReaderInterface<v1::UploadRequest> {
  public:
-  ImpatientReader(grpc::ServerContext& context, grpc::ServerReader<v1::UploadRequest>& reader,
-                  absl::Duration patience)
-      : reader_(reader), patience_(patience), call_(std::make_shared<Call>()) {
-    MutexLock lock(call_->mutex);
-    call_->context = &context;
-  }
-  ~ImpatientReader() override {
-    MutexLock lock(call_->mutex);
-    call_->context = nullptr;  // An alarm that rings now finds nothing to cancel.
-  }
+  ImpatientReader(StreamPlace& place, grpc::ServerReader<v1::UploadRequest>& reader)
+      : place_(place), reader_(reader) {}
 
   bool Read(v1::UploadRequest* request) override {
-    grpc::Alarm alarm;  // Ends with the wait.
-    const gpr_timespec wait =
-        gpr_time_from_millis(absl::ToInt64Milliseconds(patience_), GPR_TIMESPAN);
-    alarm.Set(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), wait), [call = call_](bool rang) {
-      MutexLock lock(call->mutex);
-      if (rang && call->context != nullptr) call->context->TryCancel();
-    });
-    return reader_.Read(request);
+    place_.Await();
+    const bool came = reader_.Read(request);
+    place_.AwaitNoMore();
+    return came;
   }
   bool NextMessageSize(uint32_t* size) override { return reader_.NextMessageSize(size); }
   void SendInitialMetadata() override { reader_.SendInitialMetadata(); }
 
  private:
-  struct Call {
-    Mutex mutex;
-    grpc::ServerContext* context ABSL_GUARDED_BY(mutex) = nullptr;
-  };
-
+  StreamPlace& place_;
   grpc::ServerReader<v1::UploadRequest>& reader_;
-  const absl::Duration patience_;
-  const std::shared_ptr<Call> call_;  // shared: with alarms that ring while this is destroyed.
 };
 
 }  // namespace
@@ -69,13 +44,10 @@ grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* WorkerServiceI
 grpc::Status WorkerServiceImpl::Upload(grpc::ServerContext* context,
                                        grpc::ServerReader<v1::UploadRequest>* reader,
                                        v1::UploadResponse* response) {
-  const absl::Cleanup leave = [this] { uploads_.fetch_sub(1); };
-  if (uploads_.fetch_add(1) >= limits_.most_at_once) {
-    return ToGrpc(Because(MakeError(absl::StatusCode::kResourceExhausted,
-                                    "too many uploads run at this moment; try again"),
-                          Reason::kTooBusy));
-  }
-  ImpatientReader impatient(*context, *reader, limits_.idle);
+  StreamPlace place(uploads_, *context);
+  const absl::Status admitted = place.status();
+  if (!admitted.ok()) return ToGrpc(admitted);
+  ImpatientReader impatient(place, *reader);
   const OpenStream open(access_, TokenOf(*context),
                         [context](const absl::Status&) { context->TryCancel(); });
   LeaseId lease;

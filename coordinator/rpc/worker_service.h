@@ -2,14 +2,13 @@
 // may wait for a disk, so that a slow upload never delays the renewal of a lease.
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <string>
 #include <utility>
 
 #include "common/base/mutex.h"
 #include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/session_registry.h"
+#include "coordinator/rpc/stream_places.h"
 #include "coordinator/rpc/tree_calls.h"
 #include "coordinator/rpc/upload.h"
 #include "coordinator/rpc/worker_intake.h"
@@ -31,7 +30,8 @@ class WorkerServiceImpl final
         blobs_(blobs),
         access_(access),
         trees_(trees),
-        limits_(std::move(limits)) {}
+        limits_(std::move(limits)),
+        uploads_{.what = "uploads", .most = limits_.most_at_once, .idle = limits_.idle} {}
 
   using grpc::Service::GetHandler;  // For its door.
   grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* Session(
@@ -61,7 +61,7 @@ class WorkerServiceImpl final
   AccessBook& access_;
   TreeCalls& trees_;
   const UploadLimits limits_;
-  std::atomic<size_t> uploads_{0};  // That run now.
+  StreamPlaces uploads_;
   mutable Mutex problem_mutex_;
   std::string problem_ ABSL_GUARDED_BY(problem_mutex_);
 };

@@ -1,6 +1,8 @@
 #include "coordinator/sweep/infer.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace noisefloor::sweep {
@@ -31,23 +33,35 @@ LaneRules RulesFor(const LaneRules& rules, const std::vector<GivenWeights>& weig
   return mapped;
 }
 
-// The name of the plan with these rules, which is added unless there is one.
-std::string PlanFor(const std::string& name, const LaneRules& rules, uint32_t replicates,
-                    std::vector<NoisePlan>& plans) {
-  std::string wanted = name;
-  for (size_t number = 2;; ++number) {
-    const auto known = std::ranges::find(plans, wanted, &NoisePlan::name);
-    if (known == plans.end()) {
-      plans.push_back({wanted, rules, replicates});
-      return wanted;
+// The plans of an inference: one for each way in which replicates of a plan are there.
+class PlanBook {
+ public:
+  // The name of the plan with these rules, which is added unless there is one.
+  std::string NameOf(const std::string& original, const LaneRules& rules, uint32_t replicates) {
+    std::vector<size_t>& known = of_[original];
+    const auto same =
+        std::ranges::find_if(known, [&](size_t index) { return plans_[index].rules == rules; });
+    if (same != known.end()) {
+      NoisePlan& plan = plans_[*same];
+      plan.replicates = std::max(plan.replicates, replicates);
+      return plan.name;
     }
-    if (known->rules == rules) {
-      known->replicates = std::max(known->replicates, replicates);
-      return wanted;
+    std::string name = original;
+    for (size_t number = std::max<size_t>(2, known.size() + 1); !taken_.insert(name).second;
+         ++number) {
+      name = original + "-" + std::to_string(number);
     }
-    wanted = name + "-" + std::to_string(number);
+    known.push_back(plans_.size());
+    plans_.push_back({name, rules, replicates});
+    return name;
   }
-}
+  std::vector<NoisePlan> Take() { return std::move(plans_); }
+
+ private:
+  std::vector<NoisePlan> plans_;
+  std::set<std::string> taken_;                    // Names.
+  std::map<std::string, std::vector<size_t>> of_;  // Of each original, which they are.
+};
 
 // The identity of the data, where all have the same: where they differ each is checked by the first
 // hello, as in every sweep.
@@ -81,16 +95,18 @@ Sweep InferenceOf(const Sweep& original, const std::vector<InferSource>& sources
     PutSetting(infer.base, kDataIdentity, identity);
   }
   infer.inference = Inference{wish.of, {}};
+  PlanBook plans;
   for (const InferSource& source : sources) {
     std::string stack = wish.stack.empty() ? source.cell.stack : wish.stack;
     if (wish.stack == "any") stack.clear();
     const auto members = static_cast<uint32_t>(source.weights.size());
-    const std::string plan = PlanFor(source.cell.plan, RulesFor(source.cell.rules, source.weights),
-                                     members, infer.plans);
+    const std::string plan =
+        plans.NameOf(source.cell.plan, RulesFor(source.cell.rules, source.weights), members);
     if (std::ranges::count(infer.stacks, stack) == 0) infer.stacks.push_back(stack);
     infer.inference->cells.push_back(
         {source.cell.index, source.cell.axes, plan, stack, source.cell.block, source.weights});
   }
+  infer.plans = plans.Take();
   return infer;
 }
 

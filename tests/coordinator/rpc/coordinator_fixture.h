@@ -42,11 +42,12 @@ class CoordinatorTest : public testing::Test {
                                            .lease_ttl = absl::Minutes(2),
                                            .storage_retry = absl::Milliseconds(50),
                                            .max_upload_bytes = kUploadLimit,
-                                           .upload_idle = upload_idle_,
+                                           .stream_idle = stream_idle_,
                                            .register_by = register_by_,
                                            .data_roots = data_roots_,
                                            .stack_roots = stack_roots_,
                                            .max_tree_reads = max_tree_reads_,
+                                           .max_artifact_reads = max_artifact_reads_,
                                            .max_workers = max_workers_});
     ASSERT_TRUE(coordinator.ok()) << coordinator.status();
     coordinator_ = *std::move(coordinator);
@@ -88,12 +89,13 @@ class CoordinatorTest : public testing::Test {
     return response.ok() ? response->member() : v1::Member();
   }
 
-  absl::Duration upload_idle_ = absl::Minutes(1);  // As of the next start.
+  absl::Duration stream_idle_ = absl::Minutes(1);  // As of the next start.
   absl::Duration register_by_ = absl::Minutes(2);
   uint32_t max_workers_ = 1000;
   std::vector<std::string> data_roots_;
   std::vector<std::string> stack_roots_;
   uint32_t max_tree_reads_ = 64;
+  uint32_t max_artifact_reads_ = 256;
   TempHome home_;
   std::unique_ptr<Coordinator> coordinator_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -278,7 +278,7 @@ TEST_F(TreeCallsTest, MoreThanMayBeReadAtOnceAreTurnedAwayAndTheOthersGoOn) {
 }
 
 TEST_F(TreeCallsTest, OneWhosePiecesNobodyTakesMakesWay) {
-  upload_idle_ = absl::Milliseconds(300);
+  stream_idle_ = absl::Milliseconds(300);
   LetTwoStand();
   const auto described = Describe("mnist");
   ASSERT_TRUE(described.ok()) << described.status();

@@ -1,6 +1,7 @@
 #include <fstream>
 #include <future>
 
+#include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/worker_session.h"
 #include "coordinator/store/blob_store.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
@@ -80,6 +81,97 @@ TEST_F(WorkerServiceTest, AWorkerThatWillSoonEndGetsWhatGoesOnElsewhereAlone) {
   started.mutable_started()->set_resumes(true);
   ASSERT_TRUE(first->Send(started));
   EXPECT_EQ(brief->Started().member(), "s1c0r2");
+}
+
+// Of member s1c0r0, which is done then: much more than waits in buffers of a connection.
+std::string KeepLargeArtifact(const std::string& home, ScriptedWorker& worker) {
+  std::string content;
+  for (char piece = 'a'; piece < 'i'; ++piece) content += std::string(8 << 20, piece);
+  const auto blobs = BlobStore::Open(home);
+  auto blob = blobs->Create({Sha256Hex(content), content.size()});
+  EXPECT_TRUE(blob->Write(content).ok());
+  EXPECT_TRUE(blob->Commit().ok());
+  EXPECT_TRUE(worker.Send(ScriptedWorker::Finish(worker.Started().lease_id(), 0, {content})));
+  EXPECT_TRUE(worker.Settled().accepted());
+  return content;
+}
+
+// Reads what KeepLargeArtifact has kept.
+class ArtifactReader {
+ public:
+  explicit ArtifactReader(v1::CoordinatorService::Stub& people) {
+    v1::GetArtifactRequest request;
+    request.set_member("s1c0r0");
+    request.set_kind("weights");
+    SetDeadline(context_, kPatience);
+    reader_ = people.GetArtifact(&context_, request);
+  }
+  ~ArtifactReader() {
+    if (!reader_) return;
+    context_.TryCancel();
+    (void)End();
+  }
+  // Of the next piece.
+  bool Comes() {
+    v1::GetArtifactResponse piece;
+    if (!reader_->Read(&piece)) return false;
+    got_ += piece.piece();
+    return true;
+  }
+  absl::Status End() {
+    while (Comes()) {
+    }
+    const absl::Status status = FromGrpc(reader_->Finish());
+    reader_.reset();
+    return status;
+  }
+  const std::string& got() const { return got_; }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::GetArtifactResponse>> reader_;
+  std::string got_;
+};
+
+TEST_F(WorkerServiceTest, FilesAreReadByAsManyAtOnceAsMayAndTheNextIsTurnedAway) {
+  max_artifact_reads_ = 2;
+  Restart();
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const std::string content = KeepLargeArtifact(home_.path(), worker);
+  std::vector<std::unique_ptr<ArtifactReader>> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.push_back(std::make_unique<ArtifactReader>(*people_));
+    ASSERT_TRUE(readers.back()->Comes()) << i;
+  }
+  const absl::Status busy = ArtifactReader(*people_).End();
+  EXPECT_EQ(Message(busy), Message(TooManyWait("files"))) << busy;
+
+  EXPECT_TRUE(readers.front()->End().ok());
+  EXPECT_EQ(readers.front()->got(), content);
+
+  // Its end is heard here before it is counted there.
+  absl::Status next = busy;
+  while (absl::IsResourceExhausted(next)) next = ArtifactReader(*people_).End();
+  EXPECT_TRUE(next.ok()) << next;
+}
+
+TEST_F(WorkerServiceTest, AFileOfWhichNothingIsTakenMakesWay) {
+  stream_idle_ = absl::Milliseconds(300);
+  max_artifact_reads_ = 1;
+  Restart();
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const std::string content = KeepLargeArtifact(home_.path(), worker);
+  ArtifactReader untaken(*people_);
+  ASSERT_TRUE(untaken.Comes());
+
+  absl::Status next = absl::ResourceExhaustedError("not asked yet");
+  while (absl::IsResourceExhausted(next)) next = ArtifactReader(*people_).End();
+
+  EXPECT_TRUE(next.ok()) << next;
+  EXPECT_EQ(untaken.End().code(), Code::kCancelled);
+  EXPECT_LT(untaken.got().size(), content.size());
 }
 
 TEST_F(WorkerServiceTest, AnEndThatComesTwiceIsSettledTwiceAndKeptOnce) {
@@ -243,7 +335,7 @@ TEST_F(WorkerServiceTest, BadUploadsAreRefusedWithTheirReasonAndLeaveNothing) {
 }
 
 TEST_F(WorkerServiceTest, AnUploadWhoseNextPieceDoesNotComeIsEnded) {
-  upload_idle_ = absl::Milliseconds(50);
+  stream_idle_ = absl::Milliseconds(50);
   Restart();
   ScriptedWorker worker(*workers_, "box", 7);
   ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());

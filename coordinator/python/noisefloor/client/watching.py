@@ -3,6 +3,7 @@ nothing here waits or calls."""
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import time
 from typing import Any
@@ -79,24 +80,46 @@ class SweepWatching(_Watching):
 
 
 class MemberWatching(_Watching):
-    """Of a member, from its first value on."""
+    """Of a member, from its first value on. The values of a step may come in two messages: after a
+    break the next watch begins at the last step that was heard, and tells nothing twice."""
     method = "WatchMember"
 
     def __init__(self, member: str, seconds: float | None, patience: float) -> None:
         super().__init__(seconds, patience)
         self._member = member
-        self._step = 0
         self._lease = 0
+        self._last_step = -1
+        self._heard_of_step: set[str] = set()  # Names.
+        self._events: set[tuple[int, int]] = set()  # Lease and kind.
 
     def request(self) -> Any:
-        return api.WatchMemberRequest(member=self._member, after_step=self._step,
-                                      lease=self._lease)
+        return api.WatchMemberRequest(member=self._member, lease=self._lease,
+                                      after_step=self._last_step - 1)
 
     def heard(self, message: api.WatchMemberResponse) -> MemberChange:
         self._heard()
         if message.lease != self._lease:
-            self._lease, self._step = message.lease, 0
-        self._step = max([self._step, *(one.step for one in message.values)])
+            self._lease, self._last_step = message.lease, -1
         change = values.member_change(message)
         self.ended = change.state not in ("waiting", "leased")
-        return change
+        return dataclasses.replace(
+            change, values=tuple(one for one in change.values if self._is_new(one)),
+            events=tuple(new for new, one in zip(change.events, message.events)
+                         if self._is_new_event(one)))
+
+    def _is_new(self, value: tuple[int, str, float]) -> bool:
+        step, name, _ = value
+        if step != self._last_step:
+            self._last_step = step
+            self._heard_of_step = set()
+        if name in self._heard_of_step:
+            return False
+        self._heard_of_step.add(name)
+        return True
+
+    def _is_new_event(self, event: api.Event) -> bool:
+        key = (event.lease, event.kind)
+        if key in self._events:
+            return False
+        self._events.add(key)
+        return True
