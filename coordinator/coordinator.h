@@ -39,7 +39,7 @@ struct CoordinatorOptions {
   absl::Duration heartbeat_interval = absl::Seconds(3);  // and is renewed this often.
   absl::Duration storage_retry = absl::Seconds(2);       // Between tries when the disk is full.
   uint64_t max_upload_bytes = 4ull << 30;                // Of one file.
-  // A stream whose other side gives or takes nothing for so long ends.
+  // A stream of which the other side does not give or take a piece (of 1 MiB) in that time ends.
   absl::Duration stream_idle = absl::Minutes(1);
   absl::Duration register_by = absl::Seconds(10);  // Without a word, a session ends.
   // Where data sets lie that workers without them may have, searched in order.

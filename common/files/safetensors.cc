@@ -83,8 +83,10 @@ absl::StatusOr<SafetensorsView> ReadSafetensors(std::string_view content, const 
   uint64_t length = 0;
   std::memcpy(&length, content.data(), kLengthBytes);
   if (length > kMostHeaderBytes) {
-    return InvalidInput(fmt::format("{}: header of {} bytes; at most {} are allowed", name, length,
-                                    kMostHeaderBytes));
+    return InvalidInput(fmt::format(
+        "{}: no safetensors file, or with a header of {} bytes, of which at most {} are "
+        "allowed",
+        name, length, kMostHeaderBytes));
   }
   if (length > content.size() - kLengthBytes) {
     return InvalidInput(fmt::format("{}: ends after {} bytes; the header alone is {}", name,

@@ -14,7 +14,7 @@ namespace {
 // Empty when nothing was left over.
 std::string WrongArgument(const CLI::App& root) {
   const std::vector<std::string> left = root.remaining(true);
-  if (left.empty()) return "";
+  if (left.empty() || left[0] == "--") return "";
   if (!left[0].starts_with("-")) return "unexpected argument " + left[0];
   const std::string word = left[0].substr(0, left[0].find('='));
   std::vector<std::string> known;
@@ -31,12 +31,28 @@ std::string WrongArgument(const CLI::App& root) {
   return fmt::format("unknown option {}{}", word, hint);
 }
 
+// "missing sweep: the sweep, such as s3" for the first argument that is missing; else empty.
+std::string MissingArgument(const CLI::App& root) {
+  const CLI::App* app = &root;
+  for (auto chosen = app->get_subcommands(); !chosen.empty(); chosen = app->get_subcommands()) {
+    app = chosen.back();
+  }
+  for (const CLI::Option* option : app->get_options()) {
+    if (!option->get_required() || option->count() > 0 || !option->get_positional()) continue;
+    return fmt::format("missing {}: {}", option->get_name(true), option->get_description());
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string UsageMessage(const CLI::App& root, const CLI::ParseError& error) {
   const bool has_extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
   std::string wrong = WrongArgument(root);
   if (has_extras ? !wrong.empty() : wrong.starts_with("unknown option")) return wrong;
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) {
+    if (const std::string missing = MissingArgument(root); !missing.empty()) return missing;
+  }
   return error.what();
 }
 

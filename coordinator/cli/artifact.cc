@@ -143,6 +143,8 @@ absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequ
   return writer.Commit();
 }
 
+absl::Status CheckStudyPath(const std::string& path) { return FileToReplace(path).status(); }
+
 absl::Status WriteStudyText(const std::string& path, std::string_view text) {
   NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, OpenStudyFile(path));
   NF_RETURN_IF_ERROR(writer.Write(text));

@@ -30,6 +30,8 @@ absl::Status PrintStudy(Connection& connection, const Context& context, uint64_t
                         v1::GetStudyRequest::Form form);
 absl::StatusOr<std::string> ReadStudy(Connection& connection, uint64_t sweep,
                                       v1::GetStudyRequest::Form form);
+// InvalidArgument: a study is never written there, as it is a folder, a device or a pipe.
+absl::Status CheckStudyPath(const std::string& path);
 // Into a file that is whole or absent, never a device or a pipe; makes its folder.
 absl::Status WriteStudyText(const std::string& path, std::string_view text);
 absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,

@@ -79,6 +79,7 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(const ChildSettings& settings) 
   const std::vector<char*> environment_pointers = Pointers(environment);
   const int log = open(settings.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) return FileError(settings.log_path, "open", errno);
+  const off_t log_begin = lseek(log, 0, SEEK_END);
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) {
     close(log);
@@ -100,7 +101,8 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(const ChildSettings& settings) 
     if (process > 0) waitpid(process, nullptr, 0);
     return FileError(settings.program, "start", error);
   }
-  return ChildProcess(process, static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  return ChildProcess(process, static_cast<int>(syscall(SYS_pidfd_open, process, 0)),
+                      settings.log_path, log_begin);
 }
 
 ChildProcess::~ChildProcess() {
@@ -114,7 +116,9 @@ ChildProcess::~ChildProcess() {
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : process_(std::exchange(other.process_, -1)),
       ended_file_(std::exchange(other.ended_file_, -1)),
-      exit_code_(other.exit_code_) {}
+      exit_code_(other.exit_code_),
+      log_path_(std::move(other.log_path_)),
+      log_begin_(other.log_begin_) {}
 
 bool ChildProcess::Ended() const {
   pollfd file = {ended_file_, POLLIN, 0};
@@ -149,8 +153,9 @@ void ChildProcess::Stop(absl::Duration grace, int hurry) {
   (void)Wait();
 }
 
-std::string LastLines(const std::string& path, size_t lines) {
-  std::ifstream file(path);
+std::string ChildProcess::EndOfLog(size_t lines) const {
+  std::ifstream file(log_path_);
+  file.seekg(log_begin_);
   std::vector<std::string> last;
   for (std::string line; std::getline(file, line);) {
     last.push_back(line);

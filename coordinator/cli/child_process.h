@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -40,16 +42,22 @@ class ChildProcess {
   int Wait();
   // SIGTERM, then SIGKILL after `grace`; waits.
   void Stop(absl::Duration grace, int hurry = -1);
+  // The last lines that its log has got since it began, for a message; empty when it cannot be
+  // read.
+  std::string EndOfLog(size_t lines) const;
 
  private:
-  ChildProcess(pid_t process, int ended_file) : process_(process), ended_file_(ended_file) {}
+  ChildProcess(pid_t process, int ended_file, std::string log_path, int64_t log_begin)
+      : process_(process),
+        ended_file_(ended_file),
+        log_path_(std::move(log_path)),
+        log_begin_(log_begin) {}
 
   pid_t process_ = -1;  // -1 when waited for.
   int ended_file_ = -1;
   int exit_code_ = 0;
+  std::string log_path_;
+  int64_t log_begin_ = 0;  // Bytes that were there before.
 };
-
-// The last lines of a log, for a message; empty when it cannot be read.
-std::string LastLines(const std::string& path, size_t lines);
 
 }  // namespace noisefloor::cli

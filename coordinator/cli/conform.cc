@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,22 +14,11 @@
 
 #include "common/files/directory.h"
 #include "coordinator/cli/commands.h"
+#include "coordinator/cli/python_package.h"
 
 namespace noisefloor::cli {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-// Where the package lies beside this program: in a source tree, or installed. A Python that has it
-// installed needs none of them.
-std::string PackageFolder(const std::string& program_folder) {
-  for (const char* below : {"../../../worker/python", "../share/noisefloor/python"}) {
-    const std::string folder = (fs::path(program_folder) / below).lexically_normal().string();
-    if (PathExists(folder + "/noisefloor/conform")) return folder;
-  }
-  return "";
-}
 
 // $NOISEFLOOR_PYTHON; the one beside this program, as in a virtual environment; the one in the
 // path.
@@ -39,13 +27,6 @@ std::string PythonFor(const std::string& program_folder) {
   if (named != nullptr && *named != '\0') return named;
   const std::string beside = program_folder + "/python3";
   return PathExists(beside) ? beside : "python3";
-}
-
-void AddToPath(const std::string& folder) {
-  if (folder.empty()) return;
-  const char* before = std::getenv("PYTHONPATH");
-  const bool some = before != nullptr && *before != '\0';
-  setenv("PYTHONPATH", (some ? fmt::format("{}:{}", folder, before) : folder).c_str(), 1);
 }
 
 absl::Status CannotStart(const std::string& program, int error) {
@@ -123,7 +104,8 @@ class Conform final : public Command {
     if (*timeout_option_) arguments.push_back(fmt::format("--timeout={}", timeout_));
     arguments.emplace_back("--");
     arguments.insert(arguments.end(), words_.begin(), words_.end());
-    AddToPath(PackageFolder(context.program_folder));
+    const std::string path = PythonPathWithPackage(context.program_folder);
+    if (!path.empty()) setenv("PYTHONPATH", path.c_str(), 1);
     return Relay(arguments, context.out);
   }
 

@@ -140,7 +140,11 @@ absl::Status ReadPieces(Reader& reader, Piece& piece, const Take& take) {
   absl::Status taken;
   while (taken.ok() && reader.Read(&piece)) taken = take(piece.piece());
   if (!taken.ok()) return taken;
-  return FromGrpc(reader.Finish());
+  const absl::Status read = FromGrpc(reader.Finish());
+  if (!absl::IsCancelled(read)) return read;
+  // By the coordinator: nobody here cancels such a call.
+  return MakeError(absl::StatusCode::kUnavailable,
+                   "it ended the stream, of which a piece was not taken for a minute; try again");
 }
 
 }  // namespace noisefloor::cli

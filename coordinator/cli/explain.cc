@@ -40,7 +40,15 @@ class Explain final : public Command {
     request.set_sweep_id(sweep);
     NF_ASSIGN_OR_RETURN(const v1::ExplainSweepResponse answer,
                         connection.Call(&Stub::ExplainSweep, request));
-    return Print(context, "sweep", answer.text());
+    NF_RETURN_IF_ERROR(Print(context, "sweep", answer.text()).status());
+    if (context.Json()) return kDone;
+    v1::GetSweepRequest get;
+    get.set_sweep_id(sweep);
+    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse now, connection.Call(&Stub::GetSweep, get));
+    if (HasEnded(now.sweep())) return kDone;
+    NF_ASSIGN_OR_RETURN(const std::string nobody, NobodyTrains(context, connection));
+    if (!nobody.empty()) context.out << nobody << "\n";
+    return kDone;
   }
 
   absl::StatusOr<int> OfWorker(Context& context, Connection& connection) const {

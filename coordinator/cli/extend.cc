@@ -6,6 +6,7 @@
 #include "fmt/ranges.h"
 
 #include "common/base/printable.h"
+#include "common/base/sweep_limits.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/output.h"
@@ -30,11 +31,13 @@ class Extend final : public Command {
     app.add_option("--replicates", replicates_,
                    "members of each cell from now on, not fewer than before")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1, static_cast<int>(sweep::kMaxMembers)));
     app.add_option("--blocks", blocks_, "blocks from now on, not fewer than before")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
-    app.add_option("--hardware", hardware_, "classes beside those that it has, with commas between")
+        ->check(CLI::Range(1, static_cast<int>(sweep::kMaxBlocks)));
+    app.add_option(
+           "--hardware", hardware_,
+           "classes beside those that it has, with commas between, or all that are connected")
         ->type_name("CLASSES")
         ->delimiter(',')
         ->allow_extra_args(false);

@@ -51,6 +51,7 @@ class MemberFollower {
 
  private:
   absl::Status WatchOnce() {
+    coming_again_ = printed_;
     grpc::ClientContext call;
     const auto reader = connection_.stub().WatchMember(&call, request_);
     const Canceller canceller(call, stop_.file(), -1);
@@ -63,22 +64,27 @@ class MemberFollower {
     return connection_.Named(FromGrpc(reader->Finish()));
   }
 
-  // A step's values may come in two messages, so the next watch begins at the step before the last,
-  // and what was printed of the last is left out.
+  // A step's values may come in two messages, so the next watch begins with the last step, and as
+  // many of its values as were printed are left out.
   void Take(v1::WatchMemberResponse& answer) {
     state_ = answer.state();
     if (answer.lease() != request_.lease()) {
       request_.set_lease(answer.lease());
       request_.set_after_step(-1);
       last_step_ = -1;
-      printed_.clear();
+      printed_ = coming_again_ = 0;
     }
     google::protobuf::RepeatedPtrField<v1::RecordedValue> values;
     values.Swap(answer.mutable_values());
     for (v1::RecordedValue& value : values) {
-      if (value.step() != last_step_) printed_.clear();
+      if (value.step() != last_step_) printed_ = coming_again_ = 0;
       last_step_ = value.step();
-      if (printed_.insert(value.name()).second) *answer.add_values() = std::move(value);
+      if (coming_again_ > 0) {
+        --coming_again_;
+      } else {
+        ++printed_;
+        *answer.add_values() = std::move(value);
+      }
     }
     request_.set_after_step(last_step_ - 1);
     EraseTold(*answer.mutable_events());
@@ -149,7 +155,8 @@ class MemberFollower {
   v1::WatchMemberRequest request_;
   v1::MemberState state_ = v1::MEMBER_STATE_UNSPECIFIED;
   int64_t last_step_ = -1;
-  std::set<std::string> printed_;  // Names of the last step's values.
+  int printed_ = 0;       // Values of the last step,
+  int coming_again_ = 0;  // and how many of them a watch after a break tells once more.
   std::set<std::pair<uint64_t, int>> told_;
   bool heard_ = false;  // Since the watch was opened last.
 };

@@ -85,12 +85,14 @@ class Infer final : public Command {
     app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
     app.add_option("--trainer", trainers_, kTrainerHelp)
         ->type_name("STACK=COMMAND")
+        ->check(StackAndCommand())
         ->allow_extra_args(false);
   }
 
   // Here, with a worker beside this process; or, where a coordinator serves, with its workers.
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, RequiredSweepNumber(sweep_));
+    NF_RETURN_IF_ERROR(CheckClassNames(hardware_));
     NF_RETURN_IF_ERROR(CheckGivenRoots("--data-root", data_root_));
     NF_ASSIGN_OR_RETURN(request_, RequestFor(sweep));
     if (!weights_.empty()) {
@@ -98,16 +100,13 @@ class Infer final : public Command {
     }
     OutliveReaders();
     NF_ASSIGN_OR_RETURN(Connection connection, OpenToTrainSomewhere(context));
+    NF_ASSIGN_OR_RETURN(const std::vector<std::string> stacks, StacksFor(connection, sweep));
     const auto submit = [&](Connection& to) -> absl::StatusOr<uint64_t> {
-      for (const std::string& name : hardware_) {
-        if (!to.remote()) {
-          NF_RETURN_IF_ERROR(CheckIsHere(to, name, stack_.empty() ? "any" : stack_));
-        }
-      }
+      if (!to.remote()) NF_RETURN_IF_ERROR(CheckSomeIsHere(to, stacks));
       return Submit(context, to);
     };
     NF_ASSIGN_OR_RETURN(const TrainedHere done,
-                        TrainSomewhere(context, connection, Worker(context), submit));
+                        TrainSomewhere(context, connection, Worker(context, stacks), submit));
     if (done.stopped) return Withdraw(context, connection, done.sweep);
     return Print(context, connection, done.sweep.id());
   }
@@ -120,6 +119,35 @@ class Infer final : public Command {
     request.set_stack(stack_);
     NF_ASSIGN_OR_RETURN(*request.mutable_selection(), members_.Selection(sweep));
     return request;
+  }
+
+  // The stack that is asked for, or each that the sweep names. "any": whichever is there.
+  absl::StatusOr<std::vector<std::string>> StacksFor(Connection& connection, uint64_t sweep) const {
+    if (!stack_.empty()) return std::vector<std::string>{stack_};
+    v1::GetSweepRequest request;
+    request.set_sweep_id(sweep);
+    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse answer,
+                        connection.Call(&Stub::GetSweep, request));
+    const auto& named = answer.sweep().sweep().stacks();
+    std::vector<std::string> stacks(named.begin(), named.end());
+    if (stacks.empty()) stacks = {"any"};
+    return stacks;
+  }
+
+  // Each class that is asked for has one of the stacks here: which of them the selected members
+  // have, the coordinator knows.
+  absl::Status CheckSomeIsHere(Connection& connection,
+                               const std::vector<std::string>& stacks) const {
+    const std::vector<std::string> any = {"any"};
+    for (const std::string& hardware : hardware_.empty() ? any : hardware_) {
+      absl::Status here;
+      for (const std::string& stack : stacks) {
+        here = CheckIsHere(connection, {hardware, stack, /*infers=*/true});
+        if (here.ok()) break;
+      }
+      NF_RETURN_IF_ERROR(here);
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<uint64_t> Submit(const Context& context, Connection& connection) {
@@ -138,8 +166,10 @@ class Infer final : public Command {
     return answer.sweep_id();
   }
 
-  LocalWorkerSettings Worker(const Context& context) const {
-    return {.data_roots = JoinDataRoots(DataRoots(context, data_root_)), .trainers = trainers_};
+  LocalWorkerSettings Worker(const Context& context, const std::vector<std::string>& stacks) const {
+    return {.data_roots = JoinDataRoots(DataRoots(context, data_root_)),
+            .trainers = trainers_,
+            .stacks = InstalledOf(stacks)};
   }
 
   static absl::StatusOr<int> Print(Context& context, Connection& connection, uint64_t sweep) {

@@ -5,11 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "common/base/names.h"
+#include "common/base/printable.h"
 #include "common/files/directory.h"
+#include "common/stacks/installed_stack.h"
+#include "common/stacks/known_stacks.h"
+#include "coordinator/cli/python_package.h"
 
 namespace noisefloor::cli {
 
@@ -41,7 +48,11 @@ ChildSettings Settings(const Context& context, const std::string& address,
   if (wish.gpus_per_slot > 1) {
     settings.arguments.push_back(fmt::format("--gpus-per-slot={}", wish.gpus_per_slot));
   }
-  if (!wish.trainers.empty()) settings.arguments.emplace_back("--trainer=ours");
+  if (!wish.trainers.empty()) {
+    settings.arguments.emplace_back("--trainer=ours");
+    const std::string path = PythonPathWithPackage(context.program_folder);
+    if (!path.empty()) settings.variables["PYTHONPATH"] = path;
+  }
   for (const std::string& trainer : wish.trainers) {
     settings.arguments.push_back("--trainer=" + trainer);
   }
@@ -86,6 +97,32 @@ absl::Status WaitUntilLocalWorkerHasLeft(const Context& context, const StopSigna
   return absl::OkStatus();
 }
 
+std::vector<std::string> OurStacksOf(std::vector<std::string> stacks) {
+  std::erase_if(stacks, [](const std::string& name) { return FindKnownStack(name) == nullptr; });
+  return stacks;
+}
+
+std::vector<std::string> InstalledOf(std::vector<std::string> stacks) {
+  const char* cache = std::getenv("NOISEFLOOR_CACHE");
+  const std::string folder = StacksFolder(cache == nullptr ? "" : cache);
+  stacks = OurStacksOf(std::move(stacks));
+  std::erase_if(stacks, [&](const std::string& name) {
+    return !HasLibTorch(fmt::format("{}/{}", folder, name), *FindKnownStack(name));
+  });
+  return stacks;
+}
+
+CLI::Validator StackAndCommand() {
+  return {[](std::string& text) {
+            const size_t equals = text.find('=');
+            const bool both = equals != std::string::npos && equals + 1 < text.size();
+            if (both && IsName(text.substr(0, equals))) return std::string();
+            return PrintableLine(text) +
+                   ": expected STACK=COMMAND, such as \"mine=python train.py\"";
+          },
+          ""};
+}
+
 std::string LocalWorkerLog(const Context& context) { return context.options.home + "/worker.log"; }
 
 absl::StatusOr<ChildProcess> StartLocalWorker(const Context& context, Connection& connection,
@@ -102,10 +139,9 @@ absl::StatusOr<ChildProcess> StartLocalWorker(const Context& context, Connection
       return MakeError(absl::StatusCode::kCancelled, "stopped before the worker was ready");
     }
     if (worker.Ended()) {
-      const std::string log = LocalWorkerLog(context);
       return MakeError(absl::StatusCode::kFailedPrecondition,
                        fmt::format("the worker ended with code {}; the end of {}:\n{}",
-                                   worker.Wait(), log, LastLines(log, 10)));
+                                   worker.Wait(), LocalWorkerLog(context), worker.EndOfLog(10)));
     }
   }
   return MakeError(absl::StatusCode::kFailedPrecondition,

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "CLI/App.hpp"
+
 #include "common/base/status.h"
 #include "coordinator/cli/child_process.h"
 #include "coordinator/cli/connection.h"
@@ -17,6 +19,13 @@ inline constexpr int kLocalWorkerDrainSeconds = 30;
 inline constexpr char kTrainerHelp[] =
     "a trainer of your own beside ours, such as \"mine=python train.py\", for a sweep that says "
     "stack: mine; may be repeated";
+// Of an option with that help.
+CLI::Validator StackAndCommand();
+
+// Those of noisefloor's own, which a worker can be given by name.
+std::vector<std::string> OurStacksOf(std::vector<std::string> stacks);
+// Of those the ones that are installed: a worker that is given another one does not start.
+std::vector<std::string> InstalledOf(std::vector<std::string> stacks);
 
 struct LocalWorkerSettings {
   int slots = 0;  // 0: the worker decides.

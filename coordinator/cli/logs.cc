@@ -67,12 +67,9 @@ class Logs final : public Command {
       return absl::OkStatus();
     });
     if (absl::IsNotFound(read)) return WhyThereIsNone(context, connection, read);
+    if (!context.Json()) PrintData(context, text);  // Also what came of a damaged one.
     NF_RETURN_IF_ERROR(read);
-    if (context.Json()) {
-      PrintJson(context.out, {{"member", member_}, {"log", text}});
-    } else {
-      PrintData(context, text);
-    }
+    if (context.Json()) PrintJson(context.out, {{"member", member_}, {"log", text}});
     return kDone;
   }
 

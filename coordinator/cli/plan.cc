@@ -126,7 +126,7 @@ std::string PowerText(const v1::PlannedPlan& plan, double figure) {
 }
 
 void PrintPlans(const Context& context, const v1::PlanSweepResponse& plan) {
-  Table table({"plan", "blocks", "replicates", "cells", "members", "independent draws",
+  Table table({"plan", "blocks", "replicates", "cells", "members", "draws of everything",
                "sees SD ratio", "sees mean shift"});
   for (const v1::PlannedPlan& one : plan.plans()) {
     table.Add({one.name(), std::to_string(one.blocks()), std::to_string(one.replicates()),
@@ -136,8 +136,9 @@ void PrintPlans(const Context& context, const v1::PlanSweepResponse& plan) {
   }
   table.Print(context);
   Say(context,
-      "independent draws: of the seeded sources, for each setting, class and stack; a plan that "
-      "fixes one has as many as blocks.");
+      "draws of everything: of all seeded sources together, for each setting, class and stack; a "
+      "plan that fixes one has as many as blocks, and what its replicates say holds at these draws "
+      "of what it fixes.");
   Say(context,
       "sees: at 80 % power and the 5 % level; ratios of SDs pooled over blocks, shifts between the "
       "means of two cells in SDs.");

@@ -173,22 +173,25 @@ class Replay final : public Command {
     app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
     app.add_option("--trainer", trainers_, kTrainerHelp)
         ->type_name("STACK=COMMAND")
+        ->check(StackAndCommand())
         ->allow_extra_args(false);
   }
 
   // Here, with a worker beside this process; or, where a coordinator serves, with its workers.
   absl::StatusOr<int> Run(Context& context) override {
     NF_RETURN_IF_ERROR(CheckMember(member_));
+    if (!hardware_.empty()) NF_RETURN_IF_ERROR(CheckClassNames({hardware_}));
     NF_RETURN_IF_ERROR(CheckGivenRoots("--data-root", data_root_));
     OutliveReaders();
     NF_ASSIGN_OR_RETURN(Connection connection, OpenToTrainSomewhere(context));
     NF_ASSIGN_OR_RETURN(const Original original, Fetch(connection, member_));
-    SayExpectation(context, original, !connection.remote());
     uint64_t number = 0;
     const auto submit = [&](Connection& to) -> absl::StatusOr<uint64_t> {
-      const std::string& stack = stack_.empty() ? original.member.stack() : stack_;
-      if (!to.remote()) NF_RETURN_IF_ERROR(CheckIsHere(to, Hardware(original), stack));
+      if (!to.remote()) {
+        NF_RETURN_IF_ERROR(CheckIsHere(to, {Hardware(original), Stack(original)}));
+      }
       NF_ASSIGN_OR_RETURN(number, Submit(context, to));
+      SayExpectation(context, original, !to.remote());
       return number;
     };
     NF_ASSIGN_OR_RETURN(const TrainedHere trained,
@@ -231,11 +234,17 @@ class Replay final : public Command {
     return hardware_.empty() ? original.member.hardware() : hardware_;
   }
 
+  // Likewise.
+  const std::string& Stack(const Original& original) const {
+    return stack_.empty() ? original.member.stack() : stack_;
+  }
+
   LocalWorkerSettings Worker(const Context& context, const Original& original) const {
     const uint32_t gpus = std::max<uint32_t>(1, CountGpus(Hardware(original)).count);
     return {.gpus_per_slot = gpus,
             .data_roots = JoinDataRoots(DataRoots(context, data_root_)),
-            .trainers = trainers_};
+            .trainers = trainers_,
+            .stacks = InstalledOf({Stack(original)})};
   }
 
   struct Replays {

@@ -6,7 +6,6 @@
 #include "fmt/format.h"
 
 #include "common/files/data_roots.h"
-#include "common/stacks/known_stacks.h"
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
@@ -54,6 +53,7 @@ class RunCommand final : public Command {
     app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
     app.add_option("--trainer", trainers_, kTrainerHelp)
         ->type_name("STACK=COMMAND")
+        ->check(StackAndCommand())
         ->allow_extra_args(false);
     sharing_.Describe(app);
   }
@@ -66,6 +66,7 @@ class RunCommand final : public Command {
     if (page_ == "true") page_ = "127.0.0.1:0";  // The flag without a value.
     if (page_ == "off") page_.clear();
     if (!page_.empty()) NF_RETURN_IF_ERROR(Annotate(ParseAddress(page_).status(), "--page"));
+    if (!report_.empty()) NF_RETURN_IF_ERROR(Annotate(CheckStudyPath(report_), "--report"));
     OutliveReaders();
     if (!trainers_.empty()) return RunOthers(context);
     NF_ASSIGN_OR_RETURN(const SweepFile file,
@@ -147,9 +148,7 @@ class RunCommand final : public Command {
   LocalWorkerSettings WorkerSettings(const Context& context, const v1::Sweep& sweep) const {
     LocalWorkerSettings settings = WorkerSettings(context);
     settings.gpus_per_slot = GpusPerSlot(sweep);
-    for (const std::string& stack : sweep.stacks()) {
-      if (FindKnownStack(stack) != nullptr) settings.stacks.push_back(stack);
-    }
+    settings.stacks = OurStacksOf({sweep.stacks().begin(), sweep.stacks().end()});
     return settings;
   }
 

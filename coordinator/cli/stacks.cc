@@ -204,7 +204,7 @@ class Stacks final : public Command {
         absl::StatusCode::kUnavailable,
         fmt::format("pip could not install it ({}); it needs python3 with pip, and the "
                     "Python package index or a mirror that pip is set to:\n{}",
-                    log, LastLines(log, kToldLines)));
+                    log, pip.EndOfLog(kToldLines)));
   }
 
   static absl::StatusOr<int> Describe(Context& context, const KnownStack& stack,

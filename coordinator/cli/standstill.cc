@@ -202,13 +202,17 @@ std::vector<std::string> OtherSweeps::News(Connection& connection, uint64_t own)
   newest.set_page_size(kMostSweeps);
   const auto page = connection.Call(&Stub::ListSweeps, newest);
   if (!page.ok()) return {};
+  const auto ours = std::ranges::find(page->sweeps(), own, &v1::SweepSummary::id);
+  const int priority = ours == page->sweeps().end() ? 0 : ours->priority();
   std::vector<std::string> news;
   for (const v1::SweepSummary& sweep : page->sweeps()) {
     if (sweep.id() == own || HasEnded(sweep) || !said_.insert(sweep.id()).second) continue;
-    news.push_back(ShortSweep(sweep) + (sweep.id() < own
-                                            ? " waits here, too: this run trains it first"
-                                            : " was queued here: this run trains it, too, as long "
-                                              "as it lasts"));
+    news.push_back(fmt::format("{} {}: as long as this lasts, what can be trained here of {}",
+                               ShortSweep(sweep),
+                               sweep.id() < own ? "waits here, too" : "was queued here",
+                               sweep.priority() > priority   ? "it goes first"
+                               : sweep.priority() < priority ? "it comes last"
+                                                             : "both takes turns"));
   }
   return news;
 }

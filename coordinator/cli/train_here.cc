@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/cli/follow.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/offers.h"
@@ -21,10 +22,9 @@ namespace {
 constexpr absl::Duration kWorkerGrace = absl::Seconds(kLocalWorkerDrainSeconds + 15);
 
 absl::Status EndedTooSoon(const Context& context, ChildProcess& worker) {
-  const std::string log = LocalWorkerLog(context);
   return MakeError(absl::StatusCode::kInternal,
                    fmt::format("the worker ended with code {}; the end of {}:\n{}", worker.Wait(),
-                               log, LastLines(log, 10)));
+                               LocalWorkerLog(context), worker.EndOfLog(10)));
 }
 
 }  // namespace
@@ -71,24 +71,38 @@ absl::StatusOr<TrainedHere> TrainHere(
   return trained;
 }
 
-absl::Status CheckIsHere(Connection& connection, const std::string& hardware,
-                         const std::string& stack) {
+absl::Status CheckClassNames(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (ParseHardwareClass(name, /*kernels_fixed=*/true).ok()) continue;
+    return InvalidInput(fmt::format("--hardware={}: expected {}", name, kHardwareClassNames));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckIsHere(Connection& connection, const NeededPlace& place) {
   NF_ASSIGN_OR_RETURN(const v1::ListWorkersResponse answer,
                       connection.Call(&Stub::ListWorkers, v1::ListWorkersRequest()));
-  const bool any = stack == "any";
+  const bool any_class = place.hardware == "any";
+  const bool any_stack = place.stack == "any";
+  const std::string wanted = fmt::format("{}{}", any_class ? "hardware class" : place.hardware,
+                                         any_stack ? "" : " with stack " + place.stack);
+  bool fits = false;
   std::string has;
   for (const v1::WorkerSummary& worker : answer.workers()) {
     if (!worker.connected()) continue;
-    const auto fits = [&](const v1::Offer& offer) {
-      return offer.hardware_class() == hardware && (any || offer.stack() == stack);
-    };
-    if (std::ranges::any_of(worker.inventory().offers(), fits)) return absl::OkStatus();
+    for (const v1::Offer& offer : worker.inventory().offers()) {
+      if (!any_class && offer.hardware_class() != place.hardware) continue;
+      if (!any_stack && offer.stack() != place.stack) continue;
+      if (offer.infers() || !place.infers) return absl::OkStatus();
+      fits = true;
+    }
     has = ClassesText(worker.inventory());
-    if (!any) has += fmt::format(" with {}", fmt::join(StacksOf(worker.inventory()), ", "));
+    if (!any_stack) has += fmt::format(" with {}", fmt::join(StacksOf(worker.inventory()), ", "));
   }
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   fmt::format("this machine has no {}{}; it has {}", hardware,
-                               any ? "" : " with stack " + stack, has));
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition,
+      fits ? fmt::format("{}: its trainer here evaluates no weights that it is given", wanted)
+           : fmt::format("this machine has no {}; it has {}", wanted, has));
 }
 
 absl::StatusOr<Connection> OpenToTrainSomewhere(const Context& context) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "coordinator/cli/connection.h"
@@ -31,10 +32,18 @@ absl::StatusOr<TrainedHere> TrainHere(
     Context& context, Connection& connection, const LocalWorkerSettings& worker,
     const std::function<absl::StatusOr<uint64_t>(Connection&)>& submit);
 
-// FailedPrecondition where this machine has no place for the class with the stack, "any" = with
-// some: where only it trains, that would be waited for in vain.
-absl::Status CheckIsHere(Connection& connection, const std::string& hardware,
-                         const std::string& stack);
+// InvalidArgument, with the names that there are, when one is no hardware class's. Of `--hardware`.
+absl::Status CheckClassNames(const std::vector<std::string>& names);
+
+// What a member needs to be trained or evaluated.
+struct NeededPlace {
+  std::string hardware = "any";
+  std::string stack = "any";
+  bool infers = false;  // By a trainer that evaluates weights that it is given.
+};
+// FailedPrecondition where this machine has no such place: where only it trains, that would be
+// waited for in vain.
+absl::Status CheckIsHere(Connection& connection, const NeededPlace& place);
 
 // The coordinator that is named, or that holds the home; else the home, as OpenToTrain.
 absl::StatusOr<Connection> OpenToTrainSomewhere(const Context& context);

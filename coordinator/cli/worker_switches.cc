@@ -41,7 +41,7 @@ absl::StatusOr<int> ChangeWorker(Context& context, const v1::UpdateWorkerRequest
   if (worker.draining()) {
     context.out << name << " gets no more members; it "
                 << (running == 0 ? "has none" : "finishes " + Counted(running, "member")) << "\n";
-  } else {
+  } else if (worker.paused().empty()) {
     context.out << name << " is open\n";
   }
   for (const v1::PausedUnit& paused : worker.paused()) {

@@ -251,8 +251,12 @@ class Merger {
       if (!known.files.predictions) known.files.predictions = std::move(files.predictions);
       if (!known.files.weights) known.files.weights = std::move(files.weights);
       AddMissing(std::move(files.on_the_way), known.files.on_the_way);
-      if (SameAttempt(member, known.input)) return;
       std::vector<report::Hashes>& checks = known.input.duplicates;
+      if (SameAttempt(member, known.input)) {
+        // Of two exports the later one has the late results of the earlier one, and perhaps more.
+        if (member.duplicates.size() > checks.size()) checks = std::move(member.duplicates);
+        return;
+      }
       checks.push_back(std::move(member.hashes));
       checks.insert(checks.end(), member.duplicates.begin(), member.duplicates.end());
       return;

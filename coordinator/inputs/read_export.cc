@@ -34,7 +34,9 @@ absl::StatusOr<StudySource> ReadSource(const std::string& folder) {
   if (!PathExists(folder)) return InvalidInput(fmt::format("'{}': no such folder", folder));
   if (!PathExists(path)) {
     return InvalidInput(
-        fmt::format("{}: it has no {}, as folders have that export wrote", folder, kInputFile));
+        fmt::format("{}: it has no {}, as folders have that export wrote of a sweep that trains "
+                    "(of kind infer and measure there is none)",
+                    folder, kInputFile));
   }
   NF_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostJsonBytes));
   absl::StatusOr<StudySource> source = SourceFromJson(text);

@@ -18,7 +18,7 @@ namespace {
 
 struct MemberPlace {
   uint64_t lease = 0;
-  int64_t step = 0;
+  int64_t step = -1;
 };
 
 std::optional<MemberPlace> ParseMemberPlace(std::string_view id) {
@@ -40,7 +40,7 @@ std::string PlaceAfter(const google::protobuf::Message& message, std::string_vie
   const auto* member = dynamic_cast<const v1::WatchMemberResponse*>(&message);
   if (member == nullptr) return "";
   MemberPlace place = ParseMemberPlace(before).value_or(MemberPlace());
-  if (place.lease != member->lease()) place = {member->lease(), 0};
+  if (place.lease != member->lease()) place = {member->lease(), -1};
   for (const v1::RecordedValue& value : member->values()) {
     place.step = std::max(place.step, value.step() - 1);
   }

@@ -268,8 +268,9 @@ absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database, const Memb
         Reason::kArtifactNotFound, which);
   }
   return Because(MakeError(absl::StatusCode::kNotFound,
-                           fmt::format("{}: no attempt at it has kept \"{}\"", member,
-                                       std::string_view(kind).substr(0, 100))),
+                           fmt::format("{}: it has no file of kind \"{}\", as no attempt at it has "
+                                       "ended with one",
+                                       member, std::string_view(kind).substr(0, 100))),
                  Reason::kArtifactNotFound, which);
 }
 

@@ -169,9 +169,11 @@ absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
     return NoSweep(0, "there is no sweep in this data directory yet");
   }
   if (sweep == 0) return static_cast<uint64_t>(newest);
-  return NoSweep(sweep, newest == 0
+  const int64_t last =
+      database.execAndGet("SELECT max(sweep) FROM sweep WHERE deleted_us IS NULL").getInt64();
+  return NoSweep(sweep, last == 0
                             ? fmt::format("s{}: there is no sweep in this data directory", sweep)
-                            : fmt::format("s{}: no such sweep; the newest is s{}", sweep, newest));
+                            : fmt::format("s{}: no such sweep; the newest is s{}", sweep, last));
 }
 
 absl::StatusOr<SweepOfKind> FindSweepOfKind(SQLite::Database& database, uint64_t asked) {

@@ -43,7 +43,7 @@ void AddRatios(const CostStudy& study, TextPage& page) {
   std::vector<std::string> header = {"network", "class",   "stack",        "plan", "rounds",
                                      "det. ms", "plan ms", "ratio [95 %]", "bits"};
   if (gpu) header.push_back("GPU's ratio [95 %]");
-  header.insert(header.end(), {fmt::format("1 : {}", kNoisyRuns), "pays from", ""});
+  header.insert(header.end(), {fmt::format("1 : {}", kNoisyRuns), "pays from", "note"});
   TextRows rows;
   for (const CostRow& row : study.rows) {
     int64_t rounds = 0;
@@ -59,21 +59,22 @@ void AddRatios(const CostStudy& study, TextPage& page) {
                                      row.bits.empty() ? "-" : row.bits};
     if (gpu) line.push_back(RatioText(row.device_ratio));
     line.push_back(row.ratio.value ? Percent(*row.ratio.value / kNoisyRuns, 0) : "-");
-    line.push_back(row.pays_from ? fmt::format("{} runs", *row.pays_from) : "-");
+    const bool pays = row.pays_from && row.vacuous.empty();
+    line.push_back(pays ? fmt::format("{} runs", *row.pays_from) : "-");
     line.push_back(row.vacuous.empty() ? "" : "vacuous here");
     rows.push_back(std::move(line));
   }
   page.Heading("What determinism costs: a deterministic step to one as the plan says");
   if (!rows.empty()) page.Table(header, rows);
   page.Line(fmt::format(
-      "ratio: geometric mean over rounds of the time of the deterministic step to that of the "
-      "other "
-      "one; t interval of its logarithm, over members where there are several. bits: of the "
-      "weights "
-      "of both arms behind the last round. 1 : {}: time of one deterministic run, of that of {} as "
-      "the plan says. pays from: that many runs as the plan says take longer than one "
-      "deterministic "
-      "run.",
+      "det. ms, plan ms: median time of a step of each arm, over all rounds. ratio: geometric mean "
+      "over rounds of the time of the deterministic step to that of the other one, so that it is "
+      "not the quotient of these medians; t interval of its logarithm, over members where there "
+      "are "
+      "several. "
+      "bits: of the weights of both arms behind the last round. 1 : {}: time of one deterministic "
+      "run, of that of {} as the plan says. pays from: that many runs as the plan says take longer "
+      "than one deterministic run.",
       kNoisyRuns, kNoisyRuns));
   std::set<std::string> reasons;
   for (const CostRow& row : study.rows) {

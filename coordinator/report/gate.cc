@@ -74,17 +74,27 @@ GateBits BitsOf(const std::string& name, const GateSide& a, const GateSide& b) {
   return bits;
 }
 
-void Judge(const Difference& difference, GateFigure& figure) {
+// Whether the two sides gave the same answers wherever they had the same draws.
+bool AnswersAgree(const GateBits& bits) {
+  const bool all_told = bits.churn.n == bits.pairs;
+  return bits.pairs > 0 && (bits.identical == bits.pairs || (all_told && bits.churn.value == 0.0));
+}
+
+// Of figures that differ in no draw, equal answers are a reason to pass; without these there is
+// nothing that tells how far a next draw could lie.
+void Judge(const Difference& difference, bool answers_agree, GateFigure& figure) {
   Estimate& estimate = figure.difference;
   estimate.unit = "fraction";
   estimate.n = difference.n;
   estimate.value = difference.value;
   if (difference.degrees <= 0) {
-    if (difference.n >= kLeastDraws && difference.value == 0) {
-      figure.verdict = Verdict::kPass;
-      figure.note = fmt::format("equal in each of {}", Counted(difference.n, "draw"));
-    } else if (difference.n < kLeastDraws) {
+    if (difference.n < kLeastDraws) {
       figure.note = fmt::format("needs three draws a side, there are {}", difference.n);
+    } else if (difference.value == 0 && answers_agree) {
+      figure.verdict = Verdict::kPass;
+      figure.note = fmt::format("equal answers in each of {}", Counted(difference.n, "draw"));
+    } else if (difference.value == 0) {
+      figure.note = "0 in every draw: there is no error to go by";
     } else {
       figure.note = "every draw differs by as much: there is no error to go by";
     }
@@ -170,7 +180,8 @@ std::optional<Difference> ShiftOf(const Meeting& meeting) {
   return difference;
 }
 
-GateFigure FigureOf(Meeting& meeting, FigureKind kind, GateSetting& setting, double margin) {
+GateFigure FigureOf(Meeting& meeting, FigureKind kind, const GateBits& bits, GateSetting& setting,
+                    double margin) {
   GateFigure figure;
   figure.figure = kind == kChurn ? "churn" : "top1";
   figure.margin = margin;
@@ -186,18 +197,18 @@ GateFigure FigureOf(Meeting& meeting, FigureKind kind, GateSetting& setting, dou
   }
   figure.a = of_a->all;
   figure.b = of_b->all;
-  Judge(analysis::DifferenceOf(*of_a, *of_b, meeting.paired), figure);
+  Judge(analysis::DifferenceOf(*of_a, *of_b, meeting.paired), AnswersAgree(bits), figure);
   return figure;
 }
 
-GateFigure ShiftFigureOf(const Meeting& meeting, double margin) {
+GateFigure ShiftFigureOf(const Meeting& meeting, const GateBits& bits, double margin) {
   GateFigure figure;
   figure.figure = "shift";
   figure.margin = margin;
   // Over blocks of other draws, what moves the answers may be these.
   const bool told = !meeting.over_blocks || meeting.paired;
   if (const std::optional<Difference> shift = told ? ShiftOf(meeting) : std::nullopt) {
-    Judge(*shift, figure);
+    Judge(*shift, AnswersAgree(bits), figure);
     return figure;
   }
   figure.note = told ? meeting.TooFew() : "the blocks of A and B are other draws";
@@ -233,9 +244,10 @@ GateSetting SettingBetween(const std::string& name, const GateSide& a, const Gat
   if (!same_draws && !meeting.over_blocks) setting.other_draws = NamesOf(first.held);
   setting.paired = meeting.paired;
   setting.over_blocks = meeting.over_blocks;
-  setting.figures.push_back(FigureOf(meeting, kChurn, setting, options.margins.churn));
-  setting.figures.push_back(FigureOf(meeting, kAccuracy, setting, options.margins.top1));
-  setting.figures.push_back(ShiftFigureOf(meeting, options.margins.shift));
+  const GateBits bits = BitsOf(name, a, b);
+  setting.figures.push_back(FigureOf(meeting, kChurn, bits, setting, options.margins.churn));
+  setting.figures.push_back(FigureOf(meeting, kAccuracy, bits, setting, options.margins.top1));
+  setting.figures.push_back(ShiftFigureOf(meeting, bits, options.margins.shift));
   return setting;
 }
 

@@ -102,6 +102,7 @@ std::vector<std::string> ValuesOf(const Gathered& side, const Field& field) {
   std::vector<std::string> values;
   for (const CellFacts& cell : side.cells) {
     const std::string& value = field(*cell.input);
+    if (value.empty()) continue;  // Nothing of that cell has trained yet.
     if (std::ranges::find(values, value) == values.end()) values.push_back(value);
   }
   return values;

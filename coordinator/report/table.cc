@@ -222,9 +222,9 @@ void AddClasses(const Study& study, TextPage& page) {
   page.Heading("Who pays: classes of " + noisiest->label);
   TextRows rows;
   for (const ClassSensitivity* row : MostChurn(noisiest->per_class)) {
-    rows.push_back({row->name, std::to_string(row->examples), WithInterval(row->accuracy),
-                    Value(row->accuracy_sd), Value(row->range), Value(row->ratio),
-                    WithInterval(row->churn)});
+    rows.push_back({row->name, row->examples > 0 ? std::to_string(row->examples) : "-",
+                    WithInterval(row->accuracy), Value(row->accuracy_sd), Value(row->range),
+                    Value(row->ratio), WithInterval(row->churn)});
   }
   page.Table({"class", "examples", "top-1", "SD", "max - min", "SD / overall", "churn"}, rows);
   if (!study.worst_classes.text.empty()) page.Line(study.worst_classes.text);

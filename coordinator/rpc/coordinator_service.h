@@ -39,7 +39,7 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
     // each. May be empty.
     std::function<std::vector<std::string>()> pool_classes = nullptr;
     std::function<std::string()> pools_stand = nullptr;
-    // A stream whose other side does nothing for so long ends.
+    // A stream of which a piece is not given or taken in that time ends.
     absl::Duration idle = absl::Minutes(1);
     size_t most_artifacts = 256;  // On their way at once.
   };
@@ -107,7 +107,8 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   Parts parts_;
   StreamPlaces weights_{.what = "files of weights", .most = 16, .idle = parts_.idle};
   StreamPlaces studies_{.what = "studies", .most = 64, .idle = parts_.idle};  // Each has its text.
-  StreamPlaces artifacts_{.what = "files", .most = parts_.most_artifacts, .idle = parts_.idle};
+  StreamPlaces artifacts_{
+      .what = "files of members", .most = parts_.most_artifacts, .idle = parts_.idle};
 };
 
 }  // namespace noisefloor

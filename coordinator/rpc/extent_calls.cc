@@ -1,11 +1,14 @@
 // The calls that make a sweep larger, and that remove it.
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "fmt/format.h"
 
 #include "common/files/sha256.h"
 #include "common/rpc/status.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
@@ -18,10 +21,32 @@ namespace {
 
 constexpr int kTries = 5;  // While others extend the same sweep.
 
+// `all`, alone, as a sweep file says it.
+absl::Status ResolveClasses(const sweep::Sweep& sweep, const sweep::Known& known,
+                            std::vector<std::string>& hardware) {
+  if (hardware == std::vector<std::string>{"all"}) {
+    auto classes = sweep::ClassesOfAll(sweep, known);
+    if (const auto* problem = std::get_if<sweep::Problem>(&classes)) {
+      return MakeError(absl::StatusCode::kFailedPrecondition,
+                       fmt::format("{}: {}", problem->field, problem->message));
+    }
+    hardware = std::get<std::vector<std::string>>(std::move(classes));
+    return absl::OkStatus();
+  }
+  for (const std::string& name : hardware) {
+    if (ParseHardwareClass(name, /*kernels_fixed=*/true).ok()) continue;
+    return InvalidInput(
+        fmt::format("hardware: expected all by itself, or {}, got {}", kHardwareClassNames, name));
+  }
+  return absl::OkStatus();
+}
+
 // The larger sweep, for the loop.
 absl::StatusOr<scheduler::SweepExtended> ExtensionOf(const v1::ExtendSweepRequest& request,
-                                                     const query::Definition& kept) {
-  NF_ASSIGN_OR_RETURN(const sweep::Extension wish, ExtensionFrom(request));
+                                                     const query::Definition& kept,
+                                                     const sweep::Known& known) {
+  NF_ASSIGN_OR_RETURN(sweep::Extension wish, ExtensionFrom(request));
+  NF_RETURN_IF_ERROR(ResolveClasses(kept.sweep, known, wish.hardware));
   auto extended = sweep::Extend(kept.sweep, wish);
   if (const auto* problem = std::get_if<sweep::Problem>(&extended)) {
     if (problem->field == "sweep_id") {
@@ -53,7 +78,7 @@ void CoordinatorServiceImpl::Extend(Context* context, Unary* reactor,
   const uint64_t sweep = request->sweep_id();
   const absl::StatusOr<query::Definition> kept = parts_.query.FindDefinition(SweepId{sweep});
   if (!kept.ok()) return reactor->Finish(ToGrpc(kept.status()));
-  absl::StatusOr<scheduler::SweepExtended> event = ExtensionOf(*request, *kept);
+  absl::StatusOr<scheduler::SweepExtended> event = ExtensionOf(*request, *kept, KnownNow());
   if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
   const uint64_t members = sweep::MemberCount(event->content) - sweep::MemberCount(kept->sweep);
   response->set_members(static_cast<uint32_t>(members));

@@ -1,15 +1,14 @@
 #include "coordinator/rpc/stream_places.h"
 
+#include "fmt/format.h"
 #include "grpc/support/time.h"
 
-#include "coordinator/rpc/awaited.h"
+#include "common/base/reason.h"
 
 namespace noisefloor {
 
 StreamPlace::StreamPlace(StreamPlaces& places, grpc::ServerContextBase& context)
-    : places_(places),
-      admitted_(places.taken.fetch_add(1) < places.most),
-      call_(std::make_shared<Call>()) {
+    : places_(places), admitted_(Take(places)), call_(std::make_shared<Call>()) {
   MutexLock lock(call_->mutex);
   call_->context = &context;
 }
@@ -20,11 +19,24 @@ StreamPlace::~StreamPlace() {
     call_->context = nullptr;  // An alarm that rings now finds nothing to cancel.
   }
   alarm_.reset();
-  places_.taken.fetch_sub(1);
+  if (admitted_) places_.taken.fetch_sub(1);
+}
+
+bool StreamPlace::Take(StreamPlaces& places) {
+  size_t taken = places.taken;
+  while (taken < places.most) {
+    if (places.taken.compare_exchange_weak(taken, taken + 1)) return true;
+  }
+  return false;
 }
 
 absl::Status StreamPlace::status() const {
-  return admitted_ ? absl::OkStatus() : TooManyWait(places_.what);
+  if (admitted_) return absl::OkStatus();
+  return Because(MakeError(absl::StatusCode::kResourceExhausted,
+                           fmt::format("{} {} are on their way at this moment, as many as may; try "
+                                       "again",
+                                       places_.most, places_.what)),
+                 Reason::kTooBusy);
 }
 
 void StreamPlace::Await() {

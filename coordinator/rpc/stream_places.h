@@ -19,7 +19,7 @@ namespace noisefloor {
 struct StreamPlaces {
   std::string what;  // "uploads", for refusals.
   size_t most = 64;
-  absl::Duration idle = absl::Minutes(1);  // One whose other side does nothing for so long ends.
+  absl::Duration idle = absl::Minutes(1);  // For each message; one that takes longer ends.
   std::atomic<size_t> taken{0};
 };
 
@@ -35,12 +35,14 @@ class StreamPlace {
   // ResourceExhausted when all places were taken before.
   absl::Status status() const;
 
-  // Before a read or write, which only the other side can end: after `idle` the call is cancelled,
-  // unless AwaitNoMore was called.
+  // Before a message is read or written, which only the other side can end: after `idle` the call
+  // is cancelled, unless AwaitNoMore was called.
   void Await();
   void AwaitNoMore() { alarm_.reset(); }
 
  private:
+  static bool Take(StreamPlaces& places);
+
   // shared: with an alarm that rings while the place is destroyed.
   struct Call {
     Mutex mutex;

@@ -52,7 +52,9 @@ absl::StatusOr<Tree> Wanted(TreeBook& book, const v1::DescribeTreeRequest& reque
 
 TreeCalls::TreeCalls(TreeRoots roots, const AccessBook& access, TreeLimits limits)
     : access_(access),
-      places_{.what = "files", .most = limits.most_at_once, .idle = limits.idle},
+      places_{.what = "files of data sets and stacks",
+              .most = limits.most_at_once,
+              .idle = limits.idle},
       book_(std::move(roots)),
       reads_(kReadThreads, limits.most_waiting),
       describes_(1, limits.most_waiting) {}

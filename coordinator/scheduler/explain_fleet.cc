@@ -76,7 +76,9 @@ std::string Pace(const SweepState& sweep, absl::Time now) {
   const uint32_t left =
       sweep.counts.In(MemberState::kWaiting) + sweep.counts.In(MemberState::kLeased);
   const double rate = sweep.ended.PerHour(now);
-  if (rate <= 0) return "None of its members has ended lately, so nobody can say when it ends.";
+  if (rate <= 0)
+    return "No member of it has ended in the last ten minutes of this coordinator, so nobody can "
+           "say when it ends.";
   return std::to_string(static_cast<int64_t>(rate + 0.5)) +
          " of its members an hour end at present: " + "the last in " +
          About(absl::Hours(left / rate)) + ".";

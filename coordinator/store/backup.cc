@@ -193,8 +193,8 @@ absl::Status Backup::ReadSnapshot(const std::string& path, Snapshot& snapshot) c
   SQLite::Database database(path, SQLite::OPEN_READONLY, 0, SummedVfs());
   snapshot.manifest.schema = database.execAndGet("PRAGMA user_version").getInt64();
   snapshot.manifest.epoch = EpochOf(database);
-  snapshot.manifest.sweeps =
-      static_cast<uint64_t>(database.execAndGet("SELECT count(*) FROM sweep").getInt64());
+  snapshot.manifest.sweeps = static_cast<uint64_t>(
+      database.execAndGet("SELECT count(*) FROM sweep WHERE deleted_us IS NULL").getInt64());
   snapshot.manifest.events =
       static_cast<uint64_t>(database.execAndGet("SELECT count(*) FROM event").getInt64());
   snapshot.blobs = NamedBlobs(database);

@@ -183,6 +183,11 @@ struct Known {
   std::map<std::string, std::string, std::less<>> gone;
 };
 
+// What `hardware: all` means for the sweep: of GPUs only classes of slots with as many as it trains
+// on, as it was not asked for others. Or why there is none.
+std::variant<std::vector<std::string>, Problem> ClassesOfAll(const Sweep& sweep,
+                                                             const Known& known);
+
 // The settings of a stack: ours of a sweep that names none ("") and of the stacks that we ship.
 // Null when nobody has told of them.
 SettingsSchemaRef SchemaOf(const Known& known, std::string_view stack);

@@ -61,39 +61,20 @@ SettingsSchemaRef ResolveSchema(const std::vector<std::string>& stacks, const Kn
   return found == nullptr ? OwnSchema() : found;
 }
 
-// Of GPUs only classes of slots with as many as the sweep trains on: it was not asked for others.
-std::vector<std::string> ResolveAll(const Sweep& sweep, const std::vector<std::string>& registered,
-                                    Problems& problems) {
-  if (registered.empty()) {
-    problems.Add("hardware",
-                 "all means every class of the connected workers and of pools, and there is none; "
-                 "start a worker, name the classes, or say any");
+std::vector<std::string> ResolveAll(const Sweep& sweep, const Known& known, Problems& problems) {
+  auto classes = ClassesOfAll(sweep, known);
+  if (const auto* problem = std::get_if<Problem>(&classes)) {
+    problems.Add(problem->field, problem->message);
     return {};
   }
-  std::vector<std::string> classes;
-  std::string others;
-  for (const std::string& name : registered) {
-    if (HasDevicesOf(sweep, name)) {
-      classes.push_back(name);
-    } else {
-      others += (others.empty() ? "" : ", ") + name;
-    }
-  }
-  if (classes.empty()) {
-    problems.Add("hardware",
-                 "all means the classes with as many devices as train.devices says, "
-                 "and there is none, only " +
-                     others + "; noisefloor-worker --gpus-per-slot makes others");
-  }
-  return classes;
+  return std::get<std::vector<std::string>>(std::move(classes));
 }
 
 std::vector<std::string> ResolveHardware(const SweepRequest& request, const Sweep& sweep,
-                                         const std::vector<std::string>& registered,
-                                         Problems& problems) {
+                                         const Known& known, Problems& problems) {
   switch (request.hardware) {
     case HardwareKind::kAny: return {""};
-    case HardwareKind::kAll: return ResolveAll(sweep, registered, problems);
+    case HardwareKind::kAll: return ResolveAll(sweep, known, problems);
     case HardwareKind::kList:
       if (request.classes.empty()) {
         problems.Add("hardware", "expected all, any or at least one hardware class, got none");
@@ -256,6 +237,29 @@ std::vector<Problem> CheckNotes(const std::string& notes,
   return problems.Take();
 }
 
+std::variant<std::vector<std::string>, Problem> ClassesOfAll(const Sweep& sweep,
+                                                             const Known& known) {
+  if (known.classes.empty()) {
+    return Problem{"hardware",
+                   "all means every class of the connected workers and of pools, and there is "
+                   "none; start a worker or name the classes"};
+  }
+  std::vector<std::string> classes;
+  std::string others;
+  for (const std::string& name : known.classes) {
+    if (HasDevicesOf(sweep, name)) {
+      classes.push_back(name);
+    } else {
+      others += (others.empty() ? "" : ", ") + name;
+    }
+  }
+  if (!classes.empty()) return classes;
+  return Problem{"hardware",
+                 "all means the classes with as many devices as train.devices says, and there is "
+                 "none, only " +
+                     others + "; noisefloor-worker --gpus-per-slot makes others"};
+}
+
 SettingsSchemaRef SchemaOf(const Known& known, std::string_view stack) {
   const auto told = known.stacks.find(stack);
   if (told != known.stacks.end()) return told->second;
@@ -267,7 +271,8 @@ std::string NobodyOffers(std::string_view stack, const Known& known) {
   std::vector<std::string_view> names(kOwnStacks.begin(), kOwnStacks.end());
   for (const auto& [name, schema] : known.stacks) names.push_back(name);
   const std::string name(stack);
-  const std::string help = "a worker brings it: noisefloor-worker --trainer=" + name + "=PROGRAM";
+  const std::string help =
+      "`noisefloor run --trainer \"" + name + "=COMMAND\"` brings it, or a worker with that option";
   if (const auto gone = known.gone.find(stack); gone != known.gone.end()) {
     return "nobody offers the stack " + name + " any more: " + gone->second + "; " + help;
   }
@@ -298,7 +303,7 @@ std::variant<Sweep, std::vector<Problem>> Resolve(const SweepRequest& request, c
   sweep.kind = KindOf(sweep.base);
   CheckKind(sweep, problems);
   sweep.plans = ResolvePlans(request.noise, problems);
-  sweep.hardware = ResolveHardware(request, sweep, known.classes, problems);
+  sweep.hardware = ResolveHardware(request, sweep, known, problems);
   sweep.stacks = request.stacks.empty() ? std::vector<std::string>{""} : request.stacks;
   problems.CheckCount("replicates", request.replicates, kMaxMembers);
   problems.CheckCount("blocks", request.blocks, kMaxBlocks);

@@ -1,4 +1,5 @@
 // That the disk of these tests sees what the programs do, and does to it what it says.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -67,6 +68,28 @@ TEST_F(FaultDiskTest, SeesTheDatabaseAndTheFilesOfACoordinator) {
   EXPECT_THAT(history, Contains("mkdir /blobs/ff"));
   EXPECT_THAT(history, Contains("sync /blobs"));
   EXPECT_THAT(history, testing::Not(Contains(HasSubstr("-shm"))));
+}
+
+// Or an empty one could have the place of a whole one when power is back.
+TEST_F(FaultDiskTest, SeesKeysAndAccessFilesSyncedBeforeTheyAreInTheirPlace) {
+  auto init =
+      Process::Start(disk_.Under({NOISEFLOOR, "access", "init", watched() + "/files",
+                                  "--home=" + watched() + "/home", "--address=127.0.0.1:7077"}),
+                     log());
+  ASSERT_TRUE(init.ok()) << init.status();
+  ASSERT_EQ(init->Wait(absl::Minutes(2)).value_or(-1), 0) << EndOfFile(log(), 6000);
+
+  const std::vector<std::string> history = disk_.History();
+  const auto place = [&](const std::string& beginning) {
+    return std::ranges::find_if(
+               history, [&](const std::string& call) { return call.starts_with(beginning); }) -
+           history.begin();
+  };
+  for (const std::string path : {"/home/access.new/ca.key", "/home/access.new/ca.pem",
+                                 "/home/access.new/server.pem", "/files/worker.access"}) {
+    EXPECT_LT(place("rename " + path), std::ssize(history)) << path;
+    EXPECT_LT(place("datasync " + path + ".aside-"), place("rename " + path)) << path;
+  }
 }
 
 TEST_F(FaultDiskTest, KillsInsteadOfACallAfterItAndInTheMiddle) {

@@ -271,3 +271,57 @@ for (const width of [400, 900, 1400]) {
     });
   }
 }
+
+/** A sweep of two plans that waits: no worker is there any more. */
+function submit(name, replicates) {
+  const path = join(folder, `${name}.yaml`);
+  writeFileSync(path, SWEEP.replace("name: live", `name: ${name}`).replace("replicates: 3", `replicates: ${replicates}`));
+  return cli("submit", path).sweep;
+}
+
+test("pages of many members follow each other, and another choice begins with the first", async () => {
+  const id = submit("many", 110);
+  const all = cli("members", id).members.map((m) => m.id);
+  assert.equal(all.length, 220);
+  const { page, heard, context } = await open(`/${id}/members`);
+  const shows = (wanted) => page.waitForFunction((ids) =>
+    [...document.querySelectorAll("tbody td:first-child")].map((cell) => cell.textContent.trim()).join() === ids, wanted.join());
+  const turn = (name) => page.getByRole("link", { name, exact: true }).click();
+
+  await shows(all.slice(0, 100));
+  await turn("next page");
+  await shows(all.slice(100, 200));
+  await turn("next page");
+  await shows(all.slice(200));
+  await turn("first page");
+  await shows(all.slice(0, 100));
+  await turn("next page");
+  await shows(all.slice(100, 200));
+  await page.getByLabel("Plan", { exact: true }).selectOption("algo");
+  await shows(all.slice(110, 210));
+  assert.deepEqual(heard, []);
+  await context.close();
+});
+
+test("curves have all of a step whose values come in two messages", async () => {
+  const id = submit("halves", 1);
+  const { page, heard, context } = await open("");
+  const { members: [waiting] } = await told(page, "ListMembers", `sweep_id=${id.slice(1)}`);
+  const trains = { ...waiting, state: "MEMBER_STATE_LEASED", attempt: 1, worker: "box", step: "10", step_count: "16" };
+  const value = (step, name) => ({ step: String(step), name, value: 0.5 });
+  const measured = [value(5, "train_loss"), value(10, "train_loss")];
+  await page.route(/\/api\/ListMembers\?/, (route) => route.fulfill({ json: { members: [trains], next_page_token: "" } }));
+  await page.route(/\/api\/WatchMember\?/, async (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const values = measured.filter((v) => query.get("lease") !== "7" || Number(v.step) > Number(query.get("after_step")));
+    const news = { state: trains.state, lease: "7", attempt: 1, step: "10", steps: "16", values, events: [] };
+    await route.fulfill({ contentType: "text/event-stream", body: `data: ${JSON.stringify(news)}\n\n` });
+    if (measured.length === 2) measured.push(value(10, "test_top1"));  // For whoever looks again.
+  });
+
+  await page.goto(new URL(`/${id}`, coordinator.url).href);
+  await page.getByLabel("top-1 (%) over steps").waitFor();
+  assert.equal(await page.getByLabel("training loss (nats) over steps").count(), 1);
+  assert.deepEqual(heard, []);
+  await context.close();
+});

@@ -133,8 +133,10 @@ TEST(AccessFile, ThoseOfACoordinatorThatMovedNameItWhereItIs) {
   }
   EXPECT_EQ(ReadAccessFile(at("others.access"))->coordinator, "box:7077");
   EXPECT_EQ(ReadFile(at("broken.access"), 100).value_or(""), "no access file");
-  // One file alone.
+  // One file alone, which its group may read and still may.
+  ASSERT_EQ(chmod(at("worker.access").c_str(), 0640), 0);
   EXPECT_EQ(PointAccessFiles(at("worker.access"), kFile.certificate, "box:1")->size(), 1u);
+  EXPECT_EQ(ModeOf(at("worker.access")), 0640u);
   EXPECT_EQ(ReadAccessFile(at("admin.access"))->coordinator, "nas:4000");
 }
 

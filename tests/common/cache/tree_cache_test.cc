@@ -375,6 +375,22 @@ TEST_F(TreeCacheTest, TheLongestUnusedMakesRoomAndWhatIsInUseStays) {
   EXPECT_THAT(Trees(), ElementsAre(IdentityOf(fresh.tree())));
 }
 
+// Of 25 bytes: 10 of another, 6 that are here, 4 that come.
+TEST_F(TreeCacheTest, WhatIsHereOfATreeNeedsNoRoomOnceMore) {
+  Memory other(Files{{"a", "0123456789"}});
+  Memory source(Files{{"b", "0123456789"}});
+  const TreeCache cache = Cache(25);
+  ASSERT_TRUE(Bring(other, cache).ok());
+  source.break_after = 6;
+  EXPECT_FALSE(Bring(source, cache).ok());
+  EXPECT_EQ(cache.BytesHere(IdentityOf(source.tree())), 6u);
+
+  source.break_after.reset();
+  ASSERT_TRUE(Bring(source, cache).ok());
+
+  EXPECT_TRUE(cache.Find(IdentityOf(other.tree())).ok());
+}
+
 TEST_F(TreeCacheTest, AFileThatRunsMayRun) {
   Memory source(Files{{"bin/trainer", "#!/bin/sh\n"}, {"lib", "x"}});
   Tree tree = source.tree();

@@ -2,9 +2,12 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/files/file_error.h"
 #include "tests/common/files/scratch.h"
 
 namespace noisefloor {
@@ -78,6 +81,14 @@ TEST(AtomicFileTest, MissingFolderIsNamed) {
 
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(Message(status), "/nonexistent/x: cannot create: No such file or directory");
+}
+
+// Both pass when somebody makes room, and are waited for.
+TEST(FileErrorTest, AQuotaThatIsUsedUpIsAFullDisk) {
+  for (const int full : {ENOSPC, EDQUOT}) {
+    EXPECT_EQ(FileError("/x", "write", full).code(), absl::StatusCode::kResourceExhausted);
+  }
+  EXPECT_EQ(FileError("/x", "write", EIO).code(), absl::StatusCode::kUnavailable);
 }
 
 TEST(ReadFileTest, LargerThanTheLimitIsRefused) {

@@ -139,7 +139,8 @@ std::vector<Broken> BrokenFiles() {
       {"", "0 bytes; expected at least 8"},
       {"1234567", "7 bytes; expected at least 8"},
       {std::string(8, '\xff'),
-       "header of 18446744073709551615 bytes; at most 16777216 are allowed"},
+       "no safetensors file, or with a header of 18446744073709551615 bytes, of which at most "
+       "16777216 are allowed"},
       {std::string("\x20\0\0\0\0\0\0\0{}", 10), "ends after 10 bytes; the header alone is 40"},
       {File("", 0), "the header is not valid JSON"},
       {File("{\"a\":", 0), "the header is not valid JSON"},

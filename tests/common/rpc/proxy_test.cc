@@ -43,6 +43,16 @@ TEST(ProxyTest, AndSoIsWhatIsExcepted) {
   EXPECT_EQ(Way("10.2.0.1:1", "http://proxy:3128", "*"), "");
 }
 
+// Its first address and its last, and those beside them.
+TEST(ProxyTest, ANetworkMayEndWithinAByte) {
+  for (const char* direct : {"172.16.0.0:1", "172.17.0.1:1", "172.31.255.255:1"}) {
+    EXPECT_EQ(Way(direct, "http://proxy:3128", "172.16.0.0/12"), "") << direct;
+  }
+  for (const char* other : {"172.15.255.255:1", "172.32.0.0:1"}) {
+    EXPECT_NE(Way(other, "http://proxy:3128", "172.16.0.0/12"), "") << other;
+  }
+}
+
 TEST(ProxyTest, ItsPasswordIsNotTold) {
   const Proxy proxy =
       ProxyTo(ParseAddress("box:1").value(), {"grpc_proxy", "http://ada:pass@proxy:3128", ""});

@@ -108,6 +108,18 @@ TEST(IdleSourcesTest, ALoadChangesNoBitsWhereNothingIsFreeThatDependsOnTimes) {
   EXPECT_EQ(IdleReason(specification, NoiseSource::kLoad), kWhy);
 }
 
+TEST(IdleSourcesTest, ALoadActsOnEachOfTheSourcesOfAGpuThatDependOnTimes) {
+  Specification specification = Busy();
+  specification.hardware_class = "nvidia-h100";
+  specification.Source(NoiseSource::kReduceOrder).state = SourceState::kFixed;
+  EXPECT_NE(IdleReason(specification, NoiseSource::kLoad), std::nullopt);
+  for (const NoiseSource source : {NoiseSource::kKernels, NoiseSource::kAutotune}) {
+    Specification one = specification;
+    one.Source(source).state = SourceState::kFree;
+    EXPECT_EQ(IdleReason(one, NoiseSource::kLoad), std::nullopt) << Name(source);
+  }
+}
+
 TEST(IdleSourcesTest, ADialBelowEveryRoundingIsNoDial) {
   Specification specification = Busy();
   specification.sources.dial_size = 5e-9;  // 6.34 deviations are half of a last place.

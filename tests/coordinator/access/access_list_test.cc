@@ -125,6 +125,25 @@ TEST_F(AccessListTest, AnExpiredOneLeavesItsPlace) {
   EXPECT_EQ(next.number, 8u) << "numbers rise over a restart";
 }
 
+TEST_F(AccessListTest, ThoseThatHaveExpiredAreNotCountedAmongTheMostThereMayBe) {
+  const auto kept_until = [](absl::Time expires) {
+    std::vector<TokenRecord> kept;
+    for (uint64_t number = 1; number <= 10000; ++number) {
+      kept.push_back({.number = number,
+                      .identity = "worker-" + std::to_string(number),
+                      .role = Role::kWorker,
+                      .sha256 = {},
+                      .created = kNow - absl::Hours(2),
+                      .expires = expires});
+    }
+    return kept;
+  };
+  list_ = AccessList(kept_until(kNow));
+  EXPECT_TRUE(Reserve("alice", 1).ok());
+  list_ = AccessList(kept_until(kNow + absl::Nanoseconds(1)));
+  EXPECT_EQ(Reserve("alice", 1).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(AccessListTest, WhatMakesNoSenseIsRefused) {
   const auto refused = [&](const NewToken& wish) {
     const absl::Status status = list_.Reserve(wish, kNow).status();

@@ -221,6 +221,24 @@ TEST(EnsembleTest, CalibrationOfEqualConfidencesIsThatOfThemAll) {
   EXPECT_LE(*ScoreEnsembles(members.Views(), members.labels, 2).at(0).calibration.value, 0.025);
 }
 
+// Three quarters sure and wrong each time; of less than two examples in a bin nothing is known of
+// chance.
+TEST(EnsembleTest, CalibrationOfFewExamplesHasTwoInEachBin) {
+  for (const size_t examples : {2u, 20u, 29u}) {
+    Members members;
+    members.classes = 2;
+    members.labels.assign(examples, 1);
+    std::vector<float>& logits = members.logits.emplace_back();
+    for (size_t x = 0; x < examples; ++x) {
+      logits.push_back(std::log(3.0F));
+      logits.push_back(0);
+    }
+    EXPECT_NEAR(*ScoreEnsembles(members.Views(), members.labels, 2).at(0).calibration.value, 0.75,
+                1e-6)
+        << examples;
+  }
+}
+
 TEST(EnsembleTest, MembersThatAreOneHaveNoIntervalAndGainNothing) {
   Members members = Some(5, 1, 40, 3);
   for (int copy = 0; copy < 5; ++copy) members.logits.push_back(members.logits[0]);

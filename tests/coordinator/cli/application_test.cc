@@ -131,7 +131,7 @@ TEST(ExitCodes, AnUnknownOptionIsSaidBeforeWhatIsMissing) {
               HasSubstr("unknown option --slot; did you mean --slots?"));
   EXPECT_THAT(line.Run({"--colou=never"}).err,
               HasSubstr("unknown option --colou; did you mean --colour?"));
-  EXPECT_THAT(line.Run({"run"}).err, HasSubstr("file is required"));
+  EXPECT_THAT(line.Run({"run"}).err, HasSubstr("missing file: the sweep file"));
 }
 
 TEST(ExitCodes, ACommandThatIsMissingIsNamed) {

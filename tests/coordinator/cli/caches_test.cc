@@ -149,6 +149,20 @@ TEST_F(CachesTest, AnAttemptWithoutAResultGoesAndAResultWaits) {
   EXPECT_TRUE(fs::exists(young));
 }
 
+TEST_F(CachesTest, AnAttemptIsAsYoungAsTheYoungestOfItsFiles) {
+  const std::string folder = PutAttempt(1, 1, false);
+  for (const char* name : {"/work/log", "/work/checkpoint"}) std::ofstream(folder + name) << "x";
+  // Whatever the order in which a file system lists them, the young one comes first.
+  const fs::path young = fs::directory_iterator(folder + "/work")->path();
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path() != young) Age(entry.path(), 40);
+  }
+  Age(folder, 40);
+
+  EXPECT_THAT(Gc().out, HasSubstr("0 unfinished attempts (0.0 MB) removed"));
+  EXPECT_TRUE(fs::exists(young));
+}
+
 TEST_F(CachesTest, OfAWorkerThatRunsNoAttemptIsTouched) {
   const std::string folder = PutAttempt(1, 400, false);
   const Held worker(state_ + "/lock", LOCK_EX);

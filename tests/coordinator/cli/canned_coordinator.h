@@ -36,6 +36,8 @@ struct CannedAnswers {
   grpc::StatusCode refusal_code = grpc::StatusCode::FAILED_PRECONDITION;
   int refused_watches = 0;         // The first ones find too many others.
   std::function<void()> on_watch;  // Called when a watch begins, which then lasts until cancelled.
+  // What each watch of a member tells; after it there are too many others, but after the last.
+  std::vector<std::vector<v1::WatchMemberResponse>> member_watches;
 };
 
 class CannedCoordinator final : public Coordinator, private v1::CoordinatorService::Service {
@@ -144,6 +146,23 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     return grpc::Status::CANCELLED;
   }
 
+  grpc::Status WatchMember(grpc::ServerContext*, const v1::WatchMemberRequest* request,
+                           grpc::ServerWriter<v1::WatchMemberResponse>* writer) override {
+    const size_t watch = member_watches_++;
+    if (watch >= answers_.member_watches.size()) return {grpc::StatusCode::UNIMPLEMENTED, ""};
+    for (const v1::WatchMemberResponse& news : answers_.member_watches[watch]) {
+      v1::WatchMemberResponse told = news;
+      told.clear_values();
+      for (const v1::RecordedValue& value : news.values()) {
+        const bool later = value.step() > request->after_step();
+        if (later || news.lease() != request->lease()) *told.add_values() = value;
+      }
+      writer->Write(told);
+    }
+    if (watch + 1 == answers_.member_watches.size()) return grpc::Status::OK;
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many reads are waiting at once"};
+  }
+
   grpc::Status ListMembers(grpc::ServerContext*, const v1::ListMembersRequest* request,
                            v1::ListMembersResponse* response) override {
     std::vector<v1::Member> chosen;
@@ -217,6 +236,7 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
 
   const CannedAnswers answers_;
   std::atomic<int> watches_ = 0;
+  std::atomic<size_t> member_watches_ = 0;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };

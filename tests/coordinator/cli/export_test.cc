@@ -40,6 +40,11 @@ CannedAnswers OneMember() {
   return answers;
 }
 
+// As a store names one that OneMember's artifacts hold.
+inputs::InputFile FileOf(const std::string& kind, const std::string& member) {
+  return {kind, member, "a name", Sha256Hex("the " + kind), kind.size() + 4};
+}
+
 std::set<std::string> FilesBelow(const std::string& folder) {
   std::set<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -117,17 +122,14 @@ TEST(Export, WritesWhatAStudyIsMadeOfWhoeverKeptIt) {
     answers.artifacts.erase("s1c0r0 " + kind);
     answers.artifacts["s9c0r3 " + kind] = "the " + kind;
   }
-  const auto file = [](const std::string& kind, const std::string& member) {
-    return inputs::InputFile{kind, member, "a name", Sha256Hex("the " + kind), kind.size() + 4};
-  };
   inputs::StudySource source;
   source.input.cells.push_back({.plan = "control"});
   source.input.members.push_back({.id = "s1c0r0", .state = MemberState::kDone});
-  source.sets = {{file("evaluation_labels", "s9c0r3"), file("evaluation_images", "s9c0r3")}};
-  source.members = {{file("predictions", "s1c0r0"),
-                     file("weights", "s1c0r0"),
-                     {file("predictions-1", "s1c0r0"), file("predictions-2", "s1c0r0"),
-                      file("weights-1", "s1c0r0")}}};
+  source.sets = {{FileOf("evaluation_labels", "s9c0r3"), FileOf("evaluation_images", "s9c0r3")}};
+  source.members = {{FileOf("predictions", "s1c0r0"),
+                     FileOf("weights", "s1c0r0"),
+                     {FileOf("predictions-1", "s1c0r0"), FileOf("predictions-2", "s1c0r0"),
+                      FileOf("weights-1", "s1c0r0")}}};
   answers.input = inputs::SourceToJson(source);
   CommandLine line(std::move(answers));
   const std::string to = line.home() + "/out";
@@ -242,6 +244,35 @@ TEST(Export, TwoTestSetsOfOneNameLieApart) {
   ASSERT_EQ(printed.code, kDone) << printed.err;
   EXPECT_EQ(Content(to + "/evaluation_labels/pics-aaaaaaaa.npy"), "the evaluation_labels");
   EXPECT_EQ(Content(to + "/evaluation_labels/pics-bbbbbbbb.npy"), "other evaluation_labels");
+}
+
+// Its set, which an earlier sweep has kept, lies where another member of the cell says.
+TEST(Export, AMemberThatFailedBeforeItSawItsDataDoesNotNameTheirSet) {
+  CannedAnswers answers = OneMember();
+  v1::Member& second = answers.members[0];
+  second.set_specification(R"({"data": {"name": "pics", "image_size": 32, "identity": ""}})");
+  second.mutable_outcome()->clear_artifacts();
+  v1::Member first = second;
+  second.set_id("s1c0r1");
+  second.mutable_outcome()->set_data_identity(std::string(64, 'a'));
+  first.set_state(v1::MEMBER_STATE_FAILED);
+  answers.members.insert(answers.members.begin(), first);
+  answers.artifacts = {{"s9c0r3 evaluation_labels", "the evaluation_labels"},
+                       {"s9c0r3 evaluation_images", "the evaluation_images"}};
+  inputs::StudySource source;
+  source.input.cells.push_back({.plan = "control"});
+  source.input.members.push_back({.id = "s1c0r0", .state = MemberState::kFailed});
+  source.input.members.push_back({.id = "s1c0r1", .state = MemberState::kDone});
+  source.input.members[1].replicate = 1;
+  source.sets = {{FileOf("evaluation_labels", "s9c0r3"), FileOf("evaluation_images", "s9c0r3")}};
+  source.members.resize(2);
+  answers.input = inputs::SourceToJson(source);
+  CommandLine line(std::move(answers));
+  const std::string to = line.home() + "/out";
+  const Printed printed = line.Run({"export", "s1", "--to=" + to});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_EQ(Content(to + "/evaluation_labels/pics-aaaaaaaa.npy"), "the evaluation_labels");
+  EXPECT_EQ(Content(to + "/evaluation_images/pics-aaaaaaaa.npy"), "the evaluation_images");
 }
 
 TEST(Export, OfADamagedArtifactLeavesNothing) {

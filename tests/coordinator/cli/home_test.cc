@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "coordinator/cli/read_only_home.h"
 #include "tests/coordinator/cli/command_line.h"
 #include "tests/support/full_disk.h"
 #include "tests/support/loopback_port.h"
@@ -186,6 +187,26 @@ TEST_F(HomeTest, AHomeThatHasLostItsDatabaseIsNamed) {
     EXPECT_EQ(printed.code, kRefused) << command[0];
     EXPECT_THAT(printed.err, HasSubstr("noisefloor.db: missing, though files of attempts"));
   }
+}
+
+// What a coordinator that was killed had kept last lies in the log of changes alone.
+TEST_F(HomeTest, ACopyToReadHasWhatACoordinatorThatWasKilledKeptLast) {
+  const std::string killed = line_.home() + "/killed";
+  const std::string copy = line_.home() + "/copy";
+  fs::create_directories(killed + "/blobs");
+  fs::create_directory(copy);
+  const auto holder = Hold(home_);
+  ASSERT_NE(holder, nullptr);
+  ASSERT_EQ(Run({"submit", file_}).code, kDone);
+  for (const std::string name : {"noisefloor.step", "noisefloor.db", "noisefloor.db-wal"}) {
+    if (fs::exists(home_ + "/" + name)) fs::copy_file(home_ + "/" + name, killed + "/" + name);
+  }
+  ASSERT_GT(fs::file_size(killed + "/noisefloor.db-wal"), 0u);
+
+  const absl::Status copied = CopyToRead(killed, copy);
+
+  ASSERT_TRUE(copied.ok()) << copied;
+  EXPECT_THAT(Run({"status"}, copy).out, HasSubstr("tiny"));
 }
 
 TEST_F(HomeTest, RunAndServeRefuseAHomeThatIsHeld) {

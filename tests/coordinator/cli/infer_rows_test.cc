@@ -69,5 +69,11 @@ TEST(InferRowsTest, PairsOfClassesCountWhatIsTheSame) {
   EXPECT_EQ(pairs[1].largest_top1_difference, 0.25);
 }
 
+TEST(InferRowsTest, WhatIsLostOnAnotherClassCountsAsWhatIsGained) {
+  const auto pairs = PairClasses({Row("cpu-b", 'b', 0.25), Row("cpu-b", 'c', 0.625)});
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].largest_top1_difference, 0.25);
+}
+
 }  // namespace
 }  // namespace noisefloor::cli

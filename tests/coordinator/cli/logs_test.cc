@@ -116,6 +116,51 @@ TEST_F(LogsTest, AMemberThatIsCancelledEndsItAndIsNoSuccess) {
   EXPECT_EQ(Run({"logs", "s1c0r0", "-f"}).code, kFailedMembers);
 }
 
+struct Measured {
+  int64_t step = 0;
+  const char* name = "";
+  double value = 0;
+};
+
+v1::WatchMemberResponse NewsOf(uint64_t lease, const std::vector<Measured>& values) {
+  v1::WatchMemberResponse news;
+  news.set_state(v1::MEMBER_STATE_DONE);
+  news.set_lease(lease);
+  for (const auto& [step, name, value] : values) {
+    v1::RecordedValue& recorded = *news.add_values();
+    recorded.set_step(step);
+    recorded.set_name(name);
+    recorded.set_value(value);
+  }
+  return news;
+}
+
+// Of a member whose watches tell this, with a break between any two.
+std::string Followed(std::vector<std::vector<v1::WatchMemberResponse>> watches) {
+  CannedAnswers answers;
+  answers.members.emplace_back().set_id("s1c0r0");
+  answers.members[0].set_state(v1::MEMBER_STATE_DONE);
+  answers.member_watches = std::move(watches);
+  CommandLine line(std::move(answers));
+  const Printed printed = line.Run({"logs", "s1c0r0", "-f"});
+  EXPECT_EQ(printed.code, kDone) << printed.err;
+  return printed.out;
+}
+
+TEST(FollowedLogs, AfterABreakTellTheRestOfAStepAndNothingTwice) {
+  EXPECT_EQ(Followed({{NewsOf(1, {{10, "loss", 2.5}, {20, "loss", 2.25}})},
+                      {NewsOf(1, {{10, "loss", 2.5}, {20, "loss", 2.25}, {20, "top1", 0.5}}),
+                       NewsOf(1, {{30, "loss", 2}})}}),
+            "step 10  loss 2.5\nstep 20  loss 2.25\nstep 20  top1 0.5\nstep 30  loss 2\n");
+}
+
+// The break comes before the second attempt has measured anything.
+TEST(FollowedLogs, OfAnotherAttemptAreToldFromItsFirstStep) {
+  EXPECT_EQ(Followed({{NewsOf(1, {{10, "loss", 2.5}, {20, "loss", 2.25}}), NewsOf(2, {})},
+                      {NewsOf(2, {{10, "loss", 1.5}, {20, "loss", 1.25}})}}),
+            "step 10  loss 2.5\nstep 20  loss 2.25\nstep 10  loss 1.5\nstep 20  loss 1.25\n");
+}
+
 TEST_F(LogsTest, WithoutACoordinatorNothingIsWaitedFor) {
   worker_.reset();
   coordinator_->Stop();

@@ -119,10 +119,10 @@ TEST(StandstillTest, OtherSweepsOfTheSameRunAreNamedOnce) {
       {.sweeps = {Counts(3, 2, 0, 0), Counts(2, 1, 0, 0), Counts(1, 4, 0, 0), Counts(4, 0, 0, 0)}});
   OtherSweeps others;
   EXPECT_THAT(others.News(asked.connection(), 2),
-              ElementsAre("s3 tiny (2 members: 0 done, 2 waiting) was queued here: this run trains "
-                          "it, too, as long as it lasts",
-                          "s1 tiny (4 members: 0 done, 4 waiting) waits here, too: this run trains "
-                          "it first"));
+              ElementsAre("s3 tiny (2 members: 0 done, 2 waiting) was queued here: as long as this "
+                          "lasts, what can be trained here of both takes turns",
+                          "s1 tiny (4 members: 0 done, 4 waiting) waits here, too: as long as this "
+                          "lasts, what can be trained here of both takes turns"));
   EXPECT_THAT(others.News(asked.connection(), 2), IsEmpty());
   EXPECT_THAT(LeftHalfWay(asked.context(), asked.connection(), 3),
               ElementsAre("s2 tiny (1 member: 0 done, 1 waiting) is left as it is; "

@@ -89,6 +89,15 @@ TEST_F(UnpackTest, RefusesMoreThanItsLimit) {
   EXPECT_FALSE(fs::exists(Into() + "/big"));
 }
 
+TEST_F(UnpackTest, ItsLimitIsThatOfAllFilesTogether) {
+  Add("a", std::string(600, 'x'));
+  Add("b", std::string(600, 'x'));
+  EXPECT_TRUE(absl::IsResourceExhausted(UnpackAll(1199)));
+  EXPECT_FALSE(fs::exists(Into() + "/b"));
+  EXPECT_TRUE(UnpackAll(1200).ok());
+  EXPECT_EQ(fs::file_size(Into() + "/b"), 600u);
+}
+
 TEST_F(UnpackTest, OfADamagedArchiveIsDataLoss) {
   std::string noise;
   for (unsigned i = 0; i < 50'000; ++i) noise += static_cast<char>((i * 2654435761u) >> 24);

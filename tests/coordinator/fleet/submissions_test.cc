@@ -151,6 +151,25 @@ TEST_F(FleetTest, ARefusedArrayIsTriedAgainSmallerAtOnceAndIsNoRefusal) {
   EXPECT_EQ(ThePool().live.size(), 2u);
 }
 
+// The site may have raised its limit since.
+TEST_F(FleetTest, APoolThatIsResumedAsksForLargeArraysAgain) {
+  Start();
+  members_ = 8;
+  for (const uint32_t count : {8u, 4u, 2u}) {
+    const Decisions decisions = Look();
+    ASSERT_EQ(decisions.submits.size(), 1u);
+    ASSERT_EQ(decisions.submits[0].count, count);
+    if (count > 2) (void)Answer(decisions.submits[0], InvalidInput("Invalid job array"));
+    if (count == 2) (void)Answer(decisions.submits[0], "22");
+  }
+
+  (void)Keep(*fleet_.Resume("a100", ""));
+
+  const Decisions resumed = Look();
+  ASSERT_EQ(resumed.submits.size(), 1u);
+  EXPECT_EQ(resumed.submits[0].count, 6u) << "all that two leave";
+}
+
 TEST_F(FleetTest, AfterTenSubmissionsThatNobodyAnsweredAPoolIsPaused) {
   Start();
   members_ = 1;

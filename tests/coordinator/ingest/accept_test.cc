@@ -58,6 +58,13 @@ TEST(JudgeBatch, RefusesWhatNoColumnCanHold) {
             "record batch 1, record 0: expected the name of a metric, got an empty text");
 }
 
+// Beyond it readers of JSON, which have doubles only, would round.
+TEST(JudgeBatch, KeepsStepsUpToTheLastThatEveryReaderKnowsExactly) {
+  constexpr int64_t kLast = 9007199254740992;  // 2^53.
+  EXPECT_EQ(Judge({1, {{kLast, 0, "loss", 1}}}).kind, Kind::kKeep);
+  EXPECT_EQ(Judge({1, {{kLast + 1, 0, "loss", 1}}}).kind, Kind::kBroken);
+}
+
 TEST(JudgeBatch, RefusesAMessageThatMadeNoSenseWhenItIsItsTurn) {
   RecordBatch batch = Batch(3);
   batch.fault = "two lengths";

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -195,6 +197,41 @@ TEST(MergeTest, ASecondResultWithEqualBitsIsACheck) {
   EXPECT_THAT(merged->input.members[2].duplicates, SizeIs(0)) << "the same attempt";
 }
 
+// One with other bits breaks a control, whichever site has it.
+TEST(MergeTest, LateResultsOfASecondSiteAreChecksToo) {
+  std::vector<Site> sites = {{"lab1", Part(Whole(), {"cpu-a"})},
+                             {"lab2", Part(Whole(), {"cpu-a"})}};
+  report::MemberInput& again = sites[1].source.input.members[1];
+  again.seconds = 3;
+  again.duplicates.emplace_back().weights = "other bits";
+  const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  const report::MemberInput& member = merged->input.members[1];
+  ASSERT_THAT(member.duplicates, SizeIs(2));
+  EXPECT_EQ(member.duplicates[0].weights, member.hashes.weights);
+  EXPECT_EQ(member.duplicates[1].weights, "other bits");
+}
+
+// Two exports of one coordinator, at two times.
+TEST(MergeTest, ALateResultThatOnlyTheLaterExportHasIsACheck) {
+  for (const size_t later : {size_t{0}, size_t{1}}) {
+    std::vector<Site> sites = {{"before", Part(Whole(), {"cpu-a"})},
+                               {"after", Part(Whole(), {"cpu-a"})}};
+    for (Site& site : sites) {
+      site.source.input.members[1].duplicates.emplace_back().weights = "late";
+    }
+    for (int i = 0; i < 2; ++i) {
+      sites[later].source.input.members[1].duplicates.emplace_back().weights = "later";
+    }
+    const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+    ASSERT_TRUE(merged.ok()) << merged.status();
+    const report::MemberInput& member = merged->input.members[1];
+    ASSERT_THAT(member.duplicates, SizeIs(3)) << "results with equal bits are counted, too";
+    EXPECT_EQ(member.duplicates[0].weights, "late");
+    EXPECT_EQ(member.duplicates[2].weights, "later");
+  }
+}
+
 // Of a member that two sites have, one has removed its weights after evaluations to make room.
 TEST(MergeTest, WhatWasKeptOnTheWayIsThatOfEither) {
   std::vector<Site> sites = {{"lab1", Part(Whole(), {"cpu-a"})},
@@ -300,6 +337,20 @@ TEST(MergeTest, WarningsFollowTheirMembers) {
   EXPECT_EQ(merged->warnings[0].subject, "s7c1r1") << "cpu-a is the second class";
   EXPECT_EQ(merged->warnings[0].text, "Late.");
   EXPECT_EQ(merged->warnings[1].text, "lab2: Made room.");
+}
+
+// The third has no result yet.
+TEST(MergeTest, AStudyLastsFromTheFirstSubmissionToTheLastResult) {
+  std::vector<Site> sites = ThreeSites();
+  const std::vector<std::pair<int64_t, int64_t>> times = {{20, 100}, {10, 200}, {30, 0}};
+  for (size_t i = 0; i < sites.size(); ++i) {
+    report::SweepInput& sweep = sites[i].source.input.sweep;
+    std::tie(sweep.submitted_unix_seconds, sweep.ended_unix_seconds) = times[i];
+  }
+  const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->input.sweep.submitted_unix_seconds, 10);
+  EXPECT_EQ(merged->input.sweep.ended_unix_seconds, 200);
 }
 
 // The file that each site ran, under its name, where they differ.

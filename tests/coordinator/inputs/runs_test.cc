@@ -324,6 +324,8 @@ TEST_F(RunsTest, WhatIsWrongIsSaidWithItsLine) {
   EXPECT_THAT(Error("run,top1\na,87.1\n"),
               HasSubstr("runs.csv:2: top1 '87.1'; expected a number from 0 to 1"));
   EXPECT_THAT(Error("run,block\na,-1\n"), HasSubstr("runs.csv:2: block '-1'"));
+  EXPECT_THAT(Error("run,block\na,10000\n"),
+              HasSubstr("block '10000'; expected a whole number from 0 to 9999"));
   EXPECT_THAT(Error("run,weights_sha256\na,abc\n"), HasSubstr("expected 64 hexadecimal digits"));
   EXPECT_THAT(Error("run,predictions\na,a.npy\nb,a.npy\n"),
               HasSubstr("runs.csv:3: 'a.npy' is another run's predictions, too"));
@@ -343,6 +345,24 @@ TEST_F(RunsTest, AnswersThatDoNotFitAreFaults) {
   const LoadedStudy again = LoadArrays(Read("run\na\nb\n"), FindExported);
   ASSERT_THAT(again.faults, SizeIs(1));
   EXPECT_THAT(again.faults[0].message(), HasSubstr("the answer to example 2 is no class"));
+}
+
+// There are at most 32767 classes: one more, and nothing would be compared.
+TEST_F(RunsTest, AnAnswerBeyondAllClassesIsThatOfItsRunAlone) {
+  Answers("b.npy", {0, 1, 32767, 1});
+  const LoadedStudy loaded = LoadArrays(Read("run\na\nb\nc\n"), FindExported);
+  ASSERT_THAT(loaded.faults, SizeIs(1));
+  EXPECT_THAT(loaded.faults[0].message(), HasSubstr("b.npy"));
+  EXPECT_THAT(loaded.faults[0].message(), HasSubstr("the answer to example 2 is no class"));
+  EXPECT_EQ(BuildStudy(loaded).cohorts[0].churn.value, 0.0) << "of the other two";
+  Answers("b.npy", {0, 1, 32766, 1});
+  const LoadedStudy last = LoadArrays(Read("run\na\nb\nc\n"), FindExported);
+  EXPECT_THAT(last.faults, SizeIs(0));
+  EXPECT_EQ(last.input.evaluations[0].classes, 32767);
+}
+
+TEST_F(RunsTest, TheLastBlockIsTaken) {
+  EXPECT_EQ(Read("run,block\na,0\nb,9999\n").input.cells.at(1).block, 9999u);
 }
 
 }  // namespace

@@ -109,6 +109,31 @@ TEST_F(StudyFilesTest, WhatLogitsAnswerIsWhatTheirMatrixAnswers) {
               HasSubstr("expected float32 [examples, 3]"));
 }
 
+// A digest is of classes, which one attribute of an example is not.
+TEST_F(StudyFilesTest, OnTheWayLogitsOfAttributesAreDecisionsThoughThereAreDigests) {
+  const std::vector<int32_t> labels = {1, 0, 0, 1, 0, 1};
+  const std::vector<float> logits = {1.5f, -2.0f, 0.0f, 3.0f, -1.0f, 1.0f};
+  StudySource source;
+  source.sets.emplace_back().labels =
+      Array("evaluation_labels", MakeTensorView<int32_t>("l", {3, 2}, labels));
+  source.input.cells.emplace_back().hardware = "cpu-a";
+  report::MemberInput& member = source.input.members.emplace_back();
+  member.id = "s1c0r0";
+  member.state = MemberState::kDone;
+  const TensorView tensor = MakeTensorView<float>("p", {3, 2}, logits);
+  source.members.emplace_back().predictions = Array("predictions", tensor);
+  source.members.back().on_the_way = {Array("predictions-1", tensor)};
+
+  const LoadedStudy loaded = LoadArrays(
+      source, [&](const InputFile& file) { return scratch_.Path(file.path); },
+      [&](const InputFile& file) { return DigestOf(*NpyView::Open(scratch_.Path(file.path))); });
+
+  EXPECT_TRUE(loaded.faults.empty());
+  const auto& answers_at = loaded.input.members[0].answers_at;
+  ASSERT_TRUE(answers_at.contains(1));
+  EXPECT_THAT(answers_at.at(1), ElementsAre(1, 0, 0, 1, 0, 1));
+}
+
 TEST_F(StudyFilesTest, WeightsBesideBuffersAreNotCopied) {
   StudyFiles files = Files(0);
 

@@ -36,9 +36,9 @@ TEST(EventPlaceTest, OfAMemberItIsTheLastStepOfItsLease) {
   EXPECT_EQ(PlaceAfter(MemberNews(5, {40}), "5:30"), "5:39");
   EXPECT_EQ(PlaceAfter(MemberNews(5, {}), "5:30"), "5:30") << "nothing was measured";
   EXPECT_EQ(PlaceAfter(MemberNews(5, {20}), "5:30"), "5:30");
-  EXPECT_EQ(PlaceAfter(MemberNews(6, {}), "5:30"), "6:0") << "another attempt";
+  EXPECT_EQ(PlaceAfter(MemberNews(6, {}), "5:30"), "6:-1") << "another attempt";
   EXPECT_EQ(PlaceAfter(MemberNews(6, {10}), "5:30"), "6:9");
-  EXPECT_EQ(PlaceAfter(MemberNews(0, {}), ""), "0:0") << "it has had no lease";
+  EXPECT_EQ(PlaceAfter(MemberNews(0, {}), ""), "0:-1") << "it has had no lease";
   EXPECT_EQ(PlaceAfter(MemberNews(5, {10}), "garbage"), "5:9");
 }
 

@@ -124,6 +124,23 @@ TEST_F(CommitTest, WhatArrivesWhileTheDiskSyncsIsKeptInOneTransaction) {
   EXPECT_EQ(store_.tries(), 2);
 }
 
+TEST_F(CommitTest, WhatOneEventOfATransactionChangedIsToldWhateverComesBehindIt) {
+  Start();
+  store_.Hold(true);
+  auto submitted = Call(Submit(MakeSweep({"control"}, 1)));
+  store_.WaitForTries(1);
+  const SessionId session{1};
+  EXPECT_TRUE(loop_->Post(session, Join(1, 1, "unit"), true));
+  EXPECT_TRUE(loop_->Post(session, scheduler::Heartbeat{session, {}}, true));
+
+  store_.Hold(false);
+
+  EXPECT_TRUE(submitted.get().status.ok());
+  links_.WaitForConsumed(session, 2);
+  EXPECT_EQ(store_.tries(), 2) << "or this shows nothing";
+  EXPECT_THAT(loop_->live().classes(), ::testing::ElementsAre("cpu"));
+}
+
 TEST_F(CommitTest, WhatArrivesIsKeptInPiecesOfSoManyRows) {
   Start({.rows_at_once = 3000});
   const LeaseId lease = LeaseOne();

@@ -80,6 +80,7 @@ class TroubledStore final : public Store {
       }
       if (std::holds_alternative<scheduler::KeepSweep>(write)) journal_.Add("kept sweep");
       if (std::holds_alternative<scheduler::KeepRecords>(write)) journal_.Add("kept records");
+      if (std::holds_alternative<scheduler::KeepExtension>(write)) journal_.Add("kept extension");
     }
     return kept;
   }

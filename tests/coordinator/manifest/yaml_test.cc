@@ -34,9 +34,10 @@ TEST(YamlTest, BlocksStandInTheOrderOfTheirFields) {
 
 TEST(YamlTest, WhatCouldBeTakenForAnythingElseStandsInQuotes) {
   for (const char* text :
-       {"",     "true", "No", "null", "~",  "12",   "1e3",  "0x1f", "1:30", "-",  "- a",
-        "a: b", "a #b", "*a", "&a",   "!a", "a\"b", "a\\b", "%a",   "@a",   "`a", "2026-11-24",
-        " a",   "a ",   "{a", "[a",   "?a", "|",    ">",    "'a'",  ".5",   "="}) {
+       {"",    "true",       "No",    "null", "~",  "12",  "1e3",  "0x1f", "1:30", "-",
+        "- a", "a: b",       "a #b",  "*a",   "&a", "!a",  "a\"b", "a\\b", "%a",   "@a",
+        "`a",  "2026-11-24", " a",    "a ",   "{a", "[a",  "?a",   "|",    ">",    "'a'",
+        ".5",  "=",          "false", "YES",  "on", "Off", "off",  "y",    "n"}) {
     EXPECT_EQ(ToYaml(Json{{"key", text}}), "key: " + Json(text).dump() + "\n");
   }
   for (const char* text : {"batch/v1", "noisefloor-worker", "NVIDIA-A100-SXM4-40GB", "a.b_c"}) {

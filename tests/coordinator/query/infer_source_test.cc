@@ -5,13 +5,16 @@
 #include "gtest/gtest.h"
 
 #include "coordinator/query/query.h"
+#include "coordinator/sweep/infer.h"
 #include "tests/coordinator/query/filled_home.h"
 
 namespace noisefloor::query {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class InferSourceTest : public testing::Test {
  protected:
@@ -71,6 +74,28 @@ TEST_F(InferSourceTest, ForTheWeightsOfOthersOneOfEachNetworkWillDo) {
   EXPECT_EQ(found->cells[0].weights[0].sha256, "");
   found = Find({.plans = {"algo"}}, false);
   EXPECT_THAT(Said(*found), ElementsAre("1: 0"));
+}
+
+// Of whoever trained them, too: its answers are half of each pair.
+TEST_F(InferSourceTest, WhatIsMissingOfTheTrainedMembersIsSaidInTheReport) {
+  const auto found = Find();
+  ASSERT_TRUE(found.ok()) << found.status();
+  scheduler::KeepSweep infer = sample::Keep(2);
+  infer.content =
+      sweep::InferenceOf(found->sweep, found->cells, {SweepId{1}, {"cpu-test-avx2"}, ""});
+  infer.cells = sweep::Expand(infer.content);
+  infer.specification_sha256 = Sha256Hex(sweep::CanonicalText(infer.content));
+  home_.Apply({infer});
+  const StudyQuestion question = {.sweep = SweepId{2}, .form = StudyForm::kJson};
+  const auto whole = home_.query().GetStudy(question);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_THAT(*whole, Not(HasSubstr("s1c1r1: ")));
+
+  std::filesystem::remove(home_.blobs().PathOf(home_.Blob("s1c1r1", "predictions").sha256));
+
+  const auto study = home_.query().GetStudy(question);
+  ASSERT_TRUE(study.ok()) << study.status();
+  EXPECT_THAT(*study, AllOf(HasSubstr("s1c1r1: "), HasSubstr("Its predictions are left out.")));
 }
 
 TEST_F(InferSourceTest, WhatThereIsNotIsNamed) {

@@ -57,6 +57,30 @@ TEST_F(PlanTest, APlanTakesItsTimeFromEndedMembers) {
   EXPECT_THAT(plan->warnings, Each(HasSubstr("algo frees")));  // What acts on nothing.
 }
 
+// Older ones may have run on another build: of more than a thousand they do not count.
+TEST_F(PlanTest, OfManyEndedMembersTheNewestSayHowLongOneTakes) {
+  const MemberId member = sample::Member(0, 0);
+  scheduler::GrantLease grant = sample::Grant(0, member);
+  scheduler::KeepOutcome twice_as_fast = sample::Finish(0, member);
+  twice_as_fast.outcome.artifacts.clear();
+  twice_as_fast.outcome.train_seconds = 23.5;
+  std::vector<scheduler::Write> writes;
+  for (uint32_t attempt = 2; attempt <= 1001; ++attempt) {
+    grant.lease = twice_as_fast.lease = LeaseId{100 + attempt};
+    grant.attempt = twice_as_fast.attempt = attempt;
+    writes.push_back(grant);
+    writes.push_back(twice_as_fast);
+  }
+  home_.Apply(writes);
+  const std::vector<FleetWorker> fleet = {Box(2, "torch-2.11")};
+
+  const auto plan = home_.query().PlanSweep(sample::Content(), fleet);
+
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_DOUBLE_EQ(plan->expected_seconds, 12 * 23.5 / 2);
+  EXPECT_THAT(plan->expected_from, HasSubstr("1000 ended members"));
+}
+
 // Slots of GPUs have exactly as many as the members train on.
 TEST_F(PlanTest, WhatTakesAnyClassIsPlannedWhereItsDevicesAre) {
   Inventory inventory = *Box(1, "torch-2.11").inventory;

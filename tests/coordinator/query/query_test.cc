@@ -417,6 +417,28 @@ TEST_F(QueryTest, AWatchBeginsWithTheCountsAndGoesOnWhereItWas) {
   EXPECT_EQ(second->events[0].text, "leased to box-1");
 }
 
+// Whose place is in an attempt that was lost: the next one begins at its first step.
+TEST_F(QueryTest, AWatchOfAMemberTellsTheNextAttemptFromItsBeginning) {
+  const MemberId member = sample::Member(2, 0);
+  scheduler::KeepRecords records{LeaseId{8}, member, 2, {}};
+  records.batch.sequence = 1;
+  records.batch.records = {
+      {1, 0.25, "train_loss", 2.5}, {2, 0.5, "train_loss", 2}, {3, 0.75, "train_loss", 1.5}};
+  home_.Apply({sample::Grant(7, member),
+               scheduler::DropLease{LeaseId{7}, CauseClass::kLostWorker, "silent", sample::At(20)},
+               sample::Grant(8, member, 2), records,
+               scheduler::SetMemberState{member, MemberState::kLeased, 2, 0}});
+
+  const auto news = home_.query().WatchMember(
+      {.member = member, .first = LeaseId{7}, .events = 1, .lease = LeaseId{7}, .after_step = 3});
+
+  ASSERT_TRUE(news.ok()) << news.status();
+  EXPECT_EQ(news->lease, LeaseId{8});
+  std::vector<int64_t> steps;
+  for (const MeasuredValue& value : news->values) steps.push_back(value.step);
+  EXPECT_THAT(steps, ElementsAre(1, 2, 3));
+}
+
 // Whoever leaves at the counts of an end has heard of it.
 TEST_F(QueryTest, AWatchCountsNothingThatNoEventTellsOf) {
   auto first = home_.query().WatchSweep({.sweep = SweepId{1}});

@@ -277,5 +277,16 @@ TEST_F(StudyRowsTest, ASweepWithoutAFileIsToldAsOneThatMeansTheSame) {
   EXPECT_EQ(sweep.ended_unix_seconds, absl::ToUnixSeconds(sample::At(60)));
 }
 
+TEST_F(StudyRowsTest, AResultThatCameTooLateDoesNotMoveTheEnd) {
+  scheduler::KeepOutcome late = sample::Finish(7, sample::Member(0, 0), 2);
+  late.outcome.artifacts.clear();
+  late.accepted = false;
+  late.reason = "the lease was lost";
+  late.at = sample::At(90000);
+  home_.Apply({sample::Grant(7, sample::Member(0, 0), 2), late});
+
+  EXPECT_EQ(Rows().input.sweep.ended_unix_seconds, absl::ToUnixSeconds(sample::At(60)));
+}
+
 }  // namespace
 }  // namespace noisefloor::query

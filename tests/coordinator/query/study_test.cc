@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "common/base/clock.h"
 #include "coordinator/query/study_source_of.h"
 #include "coordinator/report/study_json.h"
 #include "coordinator/store/database.h"
@@ -183,6 +184,23 @@ TEST_F(StudyTest, ADigestIsMadeWhenItsFileHasCome) {
   ASSERT_TRUE(digest.ok()) << digest.status();
   EXPECT_EQ(digest->classes, kClasses);
   EXPECT_FALSE(digests.Read(home_.Blob("s1c1r1", "weights").sha256).ok());
+}
+
+TEST_F(StudyTest, AfterMoreThanMayWaitDigestsAreMadeAsBefore) {
+  const BlobName first = home_.Blob("s1c1r0", "predictions");
+  const BlobName later = home_.Blob("s1c1r1", "predictions");
+  const DerivedFiles digests = DerivedFiles::At(home_.path());
+  auto query = Query::Open({.home = home_.path(), .digest_bytes = 0});
+  ASSERT_TRUE(query.ok()) << query.status();
+  // One at a time may wait: faster than files are written, most of these are refused.
+  for (int i = 0; i < 1000; ++i) (*query)->MakeDigest(first);
+
+  // Nobody can see when none waits any more: asked for until it is taken.
+  const SystemClock clock;
+  const absl::Duration give_up = clock.Steady() + absl::Minutes(1);
+  while (!digests.Read(later.sha256).ok() && clock.Steady() < give_up) (*query)->MakeDigest(later);
+
+  EXPECT_TRUE(digests.Read(later.sha256).ok());
 }
 
 TEST_F(StudyTest, AnEnvironmentThatHasChangedIsNamedAndLeftOut) {

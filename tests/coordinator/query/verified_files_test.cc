@@ -1,5 +1,7 @@
 #include "coordinator/query/verified_files.h"
 
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -66,6 +68,37 @@ TEST_F(VerifiedFilesTest, AChangeIsNoticedThoughItWasWholeBefore) {
   ASSERT_EQ(std::rename((path + ".new").c_str(), path.c_str()), 0);
 
   EXPECT_EQ(verified.Verify(blobs_, name).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(verified.Verify(blobs_, name).code(), absl::StatusCode::kDataLoss);
+}
+
+timespec ChangedAt(const std::string& path) {
+  struct stat about = {};
+  EXPECT_EQ(stat(path.c_str(), &about), 0);
+  return about.st_ctim;
+}
+
+// A file system's clock ticks some hundred times in a second: a change is one from tick to tick.
+TEST_F(VerifiedFilesTest, AChangeInPlaceIsNoticedInTheSecondOfTheLast) {
+  VerifiedFiles verified;
+  const BlobName name = Put("some content");
+  const std::string path = blobs_.PathOf(name.sha256);
+  const auto overwrite = [&](const std::string& content) {
+    std::fstream(path, std::ios::in | std::ios::out | std::ios::binary) << content;
+  };
+  timespec before = {};
+  timespec after = {};
+  int tries = 0;
+  do {  // Anew where the second has ended meanwhile.
+    ASSERT_LT(++tries, 20) << "no two changes in a second have other times";
+    overwrite("some content");
+    ASSERT_TRUE(verified.Verify(blobs_, name).ok());
+    before = after = ChangedAt(path);
+    while (after.tv_sec == before.tv_sec && after.tv_nsec == before.tv_nsec) {
+      overwrite("some c0ntent");
+      after = ChangedAt(path);
+    }
+  } while (after.tv_sec != before.tv_sec);
+
   EXPECT_EQ(verified.Verify(blobs_, name).code(), absl::StatusCode::kDataLoss);
 }
 

@@ -192,10 +192,15 @@ TEST(DeterminismCostTest, AThrottledGpuIsWarnedOf) {
   auto& reasons = input.members[0].curves["gpu/throttle_reasons"];
   reasons = {{1, 0, 0x1}, {2, 0, 0x2 | 0x10}};
   EXPECT_TRUE(BuildCost(input, {""}).warnings.empty()) << "idle, clocks set and in step";
-  reasons.push_back({3, 0, 0x4});
-  EXPECT_THAT(BuildCost(input, {""}).warnings,
-              ElementsAre("s1c0r0: its GPU was throttled (power, heat or hardware) in 1 of 3 "
-                          "samples of its clocks"));
+  // Power, the hardware, heat as the driver and as the hardware sees it, a power brake.
+  for (const int reason : {0x4, 0x8, 0x20, 0x40, 0x80}) {
+    reasons.resize(2);
+    reasons.push_back({3, 0, static_cast<double>(reason)});
+    EXPECT_THAT(BuildCost(input, {""}).warnings,
+                ElementsAre("s1c0r0: its GPU was throttled (power, heat or hardware) in 1 of 3 "
+                            "samples of its clocks"))
+        << reason;
+  }
 }
 
 TEST(DeterminismCostTest, WithoutResultsThereIsNothingToClaim) {

@@ -401,6 +401,26 @@ TEST(IdleSourceTest, WhatIsHeldAndIdleHoldsNothing) {
   EXPECT_THAT(study.headlines, Contains(HasSubstr("two trainings disagree on")));
 }
 
+// Nor is a load that every member has.
+TEST(HeldSourceTest, AFixedLoadIsASettingAndNoDraw) {
+  States loaded = Algo();
+  loaded[NoiseSource::kLoad] = SourceState::kFixed;
+  TinyStudy tiny(kExamples, 10);
+  for (const uint32_t block : {0u, 1u}) {
+    tiny.AddCell("algo", loaded, "cpu-a", block);
+    for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10 + r));
+  }
+  loaded[NoiseSource::kInit] = SourceState::kFixed;
+  tiny.AddCell("all but init", loaded, "cpu-a");
+  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10 + r));
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_THAT(study.cohorts.at(0).held, IsEmpty());
+  EXPECT_THAT(study.cohorts.at(1).held, IsEmpty());
+  EXPECT_THAT(study.cohorts.at(2).held, ElementsAre("init"));
+}
+
 TEST(BoundTest, ControlsSayWhatSoManyRunsLeaveOpen) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("control", Control(), "cpu-a");

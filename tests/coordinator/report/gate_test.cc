@@ -2,6 +2,7 @@
 #include "coordinator/report/gate.h"
 
 #include <algorithm>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -73,7 +74,7 @@ TEST(GateTest, TheSameDrawsWithTheSameAnswersPass) {
   EXPECT_EQ(gate.settings[0].draws_a, 5);
   for (const GateFigure& figure : gate.settings[0].figures) {
     EXPECT_EQ(figure.verdict, Verdict::kPass) << figure.figure;
-    EXPECT_EQ(figure.note, "equal in each of 5 draws");
+    EXPECT_EQ(figure.note, "equal answers in each of 5 draws");
   }
   EXPECT_EQ(gate.findings.at(0),
             "Pass: B is equivalent to A in all 3 figures (two one-sided tests at 5 %).");
@@ -397,6 +398,36 @@ TEST(GateTest, MembersThatShareDrawsAreLeftOut) {
   }
   EXPECT_EQ(CompareStudies(a.input, b.input, {}).status().message(),
             "algo is left out: its members share draws by design");
+}
+
+// Where the lines and circles of the page's pictures stand, from the left.
+std::vector<double> PlacesIn(const std::string& page) {
+  static const std::regex kPlace(R"re( (?:x1|cx)="([0-9.]+)")re");
+  std::vector<double> places;
+  for (std::sregex_iterator it(page.begin(), page.end(), kPlace), end; it != end; ++it) {
+    places.push_back(std::stod((*it)[1].str()));
+  }
+  return places;
+}
+
+TEST(GateFormsTest, InThePicturesWhatIsMoreOnBLiesOnTheRight) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  AddAlgo(a, 10, 24, 1);
+  AddAlgo(b, 10, 0, 2);
+  b.input.sweep.seed = 1;
+  const Gate gate = Compared(a, b);
+  ASSERT_GT(*FigureOf(gate, "top1").low, FigureOf(gate, "top1").margin);
+  ASSERT_GT(*FigureOf(gate, "shift").low, FigureOf(gate, "shift").margin);
+
+  const std::vector<double> places = PlacesIn(GatePage(gate));
+
+  // Of churn and top-1 a margin, nothing, the other margin, the interval and its middle; a shift
+  // has one margin.
+  ASSERT_EQ(places.size(), 5u + 5 + 4);
+  for (size_t i = 6; i < places.size(); ++i) {
+    if (i != 10) EXPECT_LT(places[i - 1], places[i]) << i;
+  }
 }
 
 TEST(GateFormsTest, SayTheSame) {

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/report/export.h"
 #include "tests/coordinator/analysis/random_inputs.h"
 #include "tests/coordinator/report/tiny_study.h"
 
@@ -258,6 +259,18 @@ TEST(ClaimTest, SixPairedReplicatesCanShowAShiftAndFiveCannot) {
                 "the study).")));
   EXPECT_THAT(study.headlines, Contains(study.hardware_tests[0].text));
   EXPECT_THAT(study.headlines, Each(Not(HasSubstr("No shift of the mean answer"))));
+}
+
+TEST(ClaimTest, ATableOfTheStudyHasBothPsOfAShiftUnderTheirNames) {
+  TinyStudy tiny(kExamples, 2);
+  AddAlgo(tiny, "algo", {6}, 9, 7);
+  const std::string csv = StudyToCsv(BuildStudy(tiny.input));
+  const auto value_of = [&](const std::string& metric) {
+    const size_t at = csv.find("," + metric + ",");
+    return at == std::string::npos ? -1 : std::stod(csv.substr(at + metric.size() + 2));
+  };
+  EXPECT_DOUBLE_EQ(value_of("shift_p"), 1.0 / 32);
+  EXPECT_DOUBLE_EQ(value_of("shift_p_holm"), 1.25 / 32) << "as above";
 }
 
 // A pair without predictions is a draw of other figures.

@@ -80,6 +80,26 @@ TEST(InterimTest, NothingIsTestedBeforeAllMembersHaveEnded) {
   EXPECT_THAT(study.headlines, Not(Contains(HasSubstr("pays most"))));
 }
 
+TEST(InterimTest, StacksAreNotTestedBeforeThenEither) {
+  TinyStudy tiny(kExamples, 2);
+  Draws draws(5);
+  for (const char* stack : {"ours", "theirs"}) {
+    tiny.AddCell("algo", Algo(), "cpu-a").stack = stack;
+    for (int r = 0; r < 8; ++r) tiny.AddMember(Noisy(draws, 0.1, stack[0] == 't' ? 40 : 0));
+  }
+  ASSERT_TRUE(BuildStudy(tiny.input).stacks.at(0).shift.p.has_value());
+
+  tiny.input.members.back().state = MemberState::kLeased;
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_FALSE(study.stack_tests.at(0).shift.p.has_value());
+  const ShiftClaim& shift = study.stacks.at(0).shift;
+  EXPECT_FALSE(shift.p.has_value());
+  EXPECT_FALSE(shift.p_holm.has_value());
+  EXPECT_FALSE(shift.shown);
+  EXPECT_EQ(shift.note, kTestedOnce);
+}
+
 TEST(InterimTest, IntervalsOfChurnAndTop1AreThoseOfEveryLookUntilThen) {
   TinyStudy tiny(kExamples, 2);
   FillTwo(tiny, 8);

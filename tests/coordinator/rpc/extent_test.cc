@@ -55,6 +55,25 @@ class ExtentTest : public CoordinatorTest {
   std::map<std::string, std::string> started_;
 };
 
+TEST_F(ExtentTest, ClassesAreNamedOrAllThatAreConnected) {
+  ASSERT_TRUE(Submit(SmallSweep("a", 1)).ok());
+  const auto with = [&](const std::vector<std::string>& classes) {
+    return Extend([&](auto& r) { r.mutable_hardware()->Add(classes.begin(), classes.end()); });
+  };
+  EXPECT_THAT(Message(with({"all"}).status()), HasSubstr("and there is none"));
+  for (const std::string name : {"any", "gpu", "nvidia", "cpu-amd-avx3"}) {
+    EXPECT_EQ(with({name}).status().code(), absl::StatusCode::kInvalidArgument) << name;
+  }
+  EXPECT_THAT(Message(with({"all", "cpu-amd-sse"}).status()), HasSubstr("all by itself"));
+  EXPECT_EQ(Get(1)->sweep().waiting(), 1u) << "nothing was added";
+
+  ScriptedWorker worker(*workers_, "box", 7);
+  const auto all = with({"all"});
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->members(), 0u) << "it has that of the worker";
+  EXPECT_EQ(with({"cpu-amd-sse"})->members(), 1u);
+}
+
 TEST_F(ExtentTest, AnEndedSweepGoesOnWithWhatIsNewAndARestartKnowsIt) {
   ASSERT_TRUE(Submit(SmallSweep("a", 1)).ok());
   std::optional<ScriptedWorker> worker(std::in_place, *workers_, "box", 7);

@@ -100,7 +100,7 @@ TEST_F(SettingsTest, AnUnknownStackIsRefusedWithTheCommandThatBringsIt) {
   const absl::Status unknown = SettingsOf("forest").status();
 
   EXPECT_EQ(unknown.code(), Code::kNotFound);
-  EXPECT_THAT(Message(unknown), HasSubstr("noisefloor-worker --trainer=forest=PROGRAM"));
+  EXPECT_THAT(Message(unknown), HasSubstr("noisefloor run --trainer \"forest=COMMAND\""));
   EXPECT_EQ(SettingsOf("for est").status().code(), Code::kInvalidArgument);
   v1::Sweep sweep = SmallSweep("a", 1);
   sweep.add_stacks("torch-2.11-cu13");
@@ -229,7 +229,7 @@ TEST_F(SettingsTest, OfAStackWhoseWorkerIsForgottenItIsToldWhoHadIt) {
 
   EXPECT_EQ(refused.code(), Code::kNotFound);
   EXPECT_THAT(Message(refused), HasSubstr("worker woods had it last, on 2"));
-  EXPECT_THAT(Message(refused), HasSubstr("noisefloor-worker --trainer=forest=PROGRAM"));
+  EXPECT_THAT(Message(refused), HasSubstr("noisefloor run --trainer \"forest=COMMAND\""));
 }
 
 TEST_F(SettingsTest, SettingsThatAreDamagedAreUnknownUntilTheWorkerIsBack) {

@@ -5,6 +5,8 @@
 
 #include "coordinator/store/database.h"
 #include "coordinator/store/migrations.h"
+#include "coordinator/until/until_keeper.h"
+#include "tests/coordinator/loop/loop_fixture.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 
 namespace noisefloor::test {
@@ -166,6 +168,29 @@ TEST_F(UntilTest, AnUnknownFigureIsRefused) {
   const auto refused = Submit(sweep);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("until.figure"));
+}
+
+class UntilKeeperTest : public LoopTest {};
+
+TEST_F(UntilKeeperTest, WhatCouldNotBeKeptIsDecidedAgainByTheSameCoordinator) {
+  sweep::Sweep asking = MakeSweep({"algo"}, 5);
+  asking.until = sweep::Until{sweep::UntilFigure::kTop1, 0.02, 40, false};
+  loop_->Call(test::Submit(asking), [this](const CallResult& result) {
+    journal_.Add("submit: " + InWords(result.status));
+  });
+  ASSERT_TRUE(journal_.Await("submit: OK"));
+  Cancel("cancel");  // Its pilot has ended then.
+  ASSERT_TRUE(journal_.Await("cancel: OK"));
+  auto query = query::Query::Open({.home = home_.path()});
+  ASSERT_TRUE(query.ok()) << query.status();
+  UntilKeeper keeper(*loop_, **query);
+  store_->Fail(MakeError(absl::StatusCode::kResourceExhausted, "the disk is full"));
+
+  keeper.Start();
+
+  ASSERT_TRUE(journal_.Await("commit failed"));
+  store_->Fail(absl::OkStatus());
+  EXPECT_TRUE(journal_.Await("kept extension"));
 }
 
 }  // namespace

@@ -3,13 +3,17 @@
 #include <filesystem>
 #include <vector>
 
+#include "SQLiteCpp/Database.h"
+
 #include "common/base/clock.h"
 #include "common/files/npy.h"
 #include "coordinator/inputs/digest.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/blob_store.h"
+#include "coordinator/store/database.h"
 #include "coordinator/store/derived_files.h"
 #include "coordinator/store/restore.h"
+#include "coordinator/store/summed_vfs.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 #include "tests/support/full_disk.h"
 
@@ -61,6 +65,15 @@ class UpkeepTest : public CoordinatorTest {
   }
   bool IsThere(const std::string& content) const {
     return BlobStore::At(home_.path()).Has({Sha256Hex(content), content.size()});
+  }
+  // All attempts have ended so much earlier than they did.
+  void EndEarlier(absl::Duration by) {
+    coordinator_.reset();
+    const std::string us = std::to_string(absl::ToInt64Microseconds(by));
+    SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs())
+        .exec("UPDATE lease SET granted_us = granted_us - " + us + ", dropped_us = dropped_us - " +
+              us);
+    Start();
   }
   // What is asked from now on is asked of this home's coordinator.
   void MoveTo(const std::string& home) {
@@ -278,6 +291,27 @@ TEST_F(UpkeepTest, OnlyWhatEndedLongEnoughAgoGoes) {
   EXPECT_TRUE(IsThere("young weights"));
   request.set_older_than_seconds(-1);
   EXPECT_TRUE(absl::IsInvalidArgument(Call(&People::CollectGarbage, request).status()));
+}
+
+TEST_F(UpkeepTest, HowLongAgoIsCountedInSeconds) {
+  auto worker = std::make_unique<ScriptedWorker>(*workers_, "box", 7);
+  Train(*worker, "first", "weights");
+  worker.reset();
+  v1::CollectGarbageRequest request;
+  request.add_kinds("weights");
+  request.set_older_than_seconds(3600);
+
+  EndEarlier(absl::Seconds(10));
+  auto collected = Call(&People::CollectGarbage, request);
+  ASSERT_TRUE(collected.ok()) << collected.status();
+  EXPECT_EQ(collected->artifacts_size(), 0);
+  EXPECT_TRUE(IsThere("weights"));
+
+  EndEarlier(absl::Hours(1));
+  collected = Call(&People::CollectGarbage, request);
+  ASSERT_TRUE(collected.ok()) << collected.status();
+  EXPECT_EQ(collected->artifacts_size(), 1);
+  EXPECT_FALSE(IsThere("weights"));
 }
 
 TEST_F(UpkeepTest, NothingGoesWhileLeasesOfBeforeARestartLive) {

@@ -134,5 +134,22 @@ TEST(Needs, AreOfWhatCouldBeLeasedNow) {
   EXPECT_THAT(NeedsOf(scheduler), ElementsAre());
 }
 
+TEST(Needs, OfALimitedSweepAreLessByWhatRuns) {
+  Scheduler scheduler{Options{}};
+  SweepSubmitted limited = Submit(MakeSweep({"algo"}, 5, {"gpu-a"}));
+  limited.limits = {{"gpu-a", 2}};
+  (void)scheduler.Step(limited, kT0);
+  const auto needed = [&] {
+    uint64_t members = 0;
+    for (const Need& need : scheduler.Needs()) members += need.members;
+    return members;
+  };
+  EXPECT_EQ(needed(), 2u);
+  (void)scheduler.Step(test::Join(1, 1, "u1", {"gpu-a"}), kT0);
+  EXPECT_EQ(needed(), 1u);
+  (void)scheduler.Step(test::Join(2, 1, "u2", {"gpu-a"}), kT0);
+  EXPECT_EQ(needed(), 0u);
+}
+
 }  // namespace
 }  // namespace noisefloor::scheduler

@@ -86,6 +86,20 @@ TEST_F(Lifetime, WhatWasCutOffIsNotBegunWhereItWouldBeAgain) {
   EXPECT_THAT(Join(3, absl::Seconds(130)), ElementsAre("s1c0r0 w3"));
 }
 
+// Nobody knows whether it went on after its worker's last word.
+TEST_F(Lifetime, SilenceIsNoPartOfWhatWasCutOff) {
+  ASSERT_THAT(Join(1, kForEver), ElementsAre("s1c0r0 w1"));
+  Pass(1, 1, absl::Seconds(100));
+  (void)Tell(SessionLost{SessionId{1}});
+  for (int second = 0; second < 30; ++second) {  // A tick after ten seconds gave these back.
+    now_ += absl::Seconds(1);
+    (void)Tell(Tick{});
+  }
+  ASSERT_THAT(scheduler_.Running(), IsEmpty()) << "its lease has ended";
+  EXPECT_THAT(Join(2, absl::Seconds(124)), IsEmpty());
+  EXPECT_THAT(Join(3, absl::Seconds(126)), ElementsAre("s1c0r0 w3"));
+}
+
 TEST_F(Lifetime, WhatFailsByItselfSaysNothingOfHowLongItTakes) {
   ASSERT_THAT(Join(1, kForEver), ElementsAre("s1c0r0 w1"));
   Pass(1, 1, absl::Seconds(100));
@@ -146,7 +160,7 @@ TEST_F(Lifetime, TimeInWhichNobodyCoordinatedSaysNothingOfHowLongItTakes) {
   const RecoveredState kept = scheduler_.Durable();
   now_ += absl::Hours(10);
   scheduler_ = Scheduler::Restore(Options{}, kept, now_);
-  for (int second = 0; second < 20; ++second) {
+  for (int second = 0; second < 30; ++second) {  // A tick after ten seconds gave these back.
     now_ += absl::Seconds(1);
     (void)Tell(Tick{});
   }

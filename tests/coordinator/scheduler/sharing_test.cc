@@ -182,8 +182,8 @@ TEST(Sharing, WhatWaitsOrRunsIsNotArchived) {
   EXPECT_TRUE(scheduler.CountsOf(SweepId{1})->sharing.archived);
 }
 
-TEST(WorkerUse, OfASlotWithSeveralDevicesOneIsEnough) {
-  Scheduler scheduler{Options{}};
+// Worker 1, with one slot of two devices.
+WorkerConnected JoinWithPair() {
   auto inventory = std::make_shared<Inventory>();
   inventory->devices = {{"GPU-1", "model", 0, "", ""}, {"GPU-2", "model", 0, "", ""}};
   inventory->offers = {{"cpu", "torch", "f1", "b", IdentityOf(*OwnSchema())}};
@@ -192,7 +192,12 @@ TEST(WorkerUse, OfASlotWithSeveralDevicesOneIsEnough) {
   inventory->slots[0].offers = {0};
   WorkerConnected join = Join(1, 1, "u");
   join.inventory = inventory;
-  (void)scheduler.Step(join, kT0);
+  return join;
+}
+
+TEST(WorkerUse, OfASlotWithSeveralDevicesOneIsEnough) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(JoinWithPair(), kT0);
   WorkerUpdated use{.request = 1, .worker = "w1", .unit = "GPU-2", .quarantined = true};
   (void)scheduler.Step(use, kT0);
 
@@ -211,6 +216,19 @@ TEST(WorkerUse, WhatIsReleasedHasNotFailed) {
   ASSERT_THAT(Started(lost), IsEmpty()) << "it rests";
 
   const WorkerUpdated use{.request = 1, .worker = "w1", .quarantined = false};
+  EXPECT_THAT(Started(scheduler.Step(use, kT0)), SizeIs(1));
+}
+
+TEST(WorkerUse, ASlotHasNotFailedWhenADeviceOfItIsReleased) {
+  Options options;
+  options.quarantine_after = 1;
+  Scheduler scheduler{options};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 3)), kT0);
+  (void)scheduler.Step(JoinWithPair(), kT0);
+  const Effects lost = scheduler.Step(test::Fail(1, 1, CauseClass::kLostDevice), kT0);
+  ASSERT_THAT(Started(lost), IsEmpty()) << "it rests";
+
+  const WorkerUpdated use{.request = 1, .worker = "w1", .unit = "GPU-2", .quarantined = false};
   EXPECT_THAT(Started(scheduler.Step(use, kT0)), SizeIs(1));
 }
 

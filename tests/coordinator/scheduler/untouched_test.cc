@@ -268,6 +268,24 @@ TEST(Workers, AreForgottenWhenTheyHaveBeenGoneForLong) {
   EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
 }
 
+// Else it would come back as one that nobody has put there.
+TEST(Workers, AreNotForgottenWhileAPersonKeepsThemInQuarantine) {
+  Options options;
+  options.forget_after = absl::Hours(1);
+  Scheduler scheduler{options};
+  (void)scheduler.Step(Join(1, 1, "u"), kT0);
+  (void)scheduler.Step(WorkerUpdated{.request = 1, .worker = "w1", .quarantined = true}, kT0);
+  (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);
+  const absl::Time late = kT0 + absl::Hours(2);
+
+  EXPECT_THAT(Of<ForgetWorker>(scheduler.Step(Tick{}, late)), IsEmpty());
+
+  WorkerConnected again = Join(1, 1, "u");
+  again.session = SessionId{9};
+  (void)scheduler.Step(again, late);
+  EXPECT_THAT(Started(scheduler.Step(Submit(MakeSweep({"algo"}, 1)), late)), IsEmpty());
+}
+
 // It was lost with a lease, and may bring the result yet.
 TEST(Workers, AreNotForgottenWhileALateResultMayCome) {
   Options options;

@@ -68,6 +68,17 @@ TEST_F(SlurmTest, AsksForAnArrayALimitAndAWarning) {
   EXPECT_THAT(Content("words"), HasSubstr("--time=2\n--signal=B:USR1@90\n--array=0-2\n"));
 }
 
+TEST_F(SlurmTest, AsksForAWarningHoursBeforeTheEndUpToWhatSlurmTakes) {
+  Pretend("sbatch", "echo 24");
+  SubmitWish wish = Wish();
+  wish.warn_before = absl::Hours(3);
+  EXPECT_EQ(*Make().Submit(wish), "24");
+  EXPECT_THAT(Content("words"), HasSubstr("--signal=B:USR1@10800\n"));
+  wish.warn_before = absl::Hours(20);
+  EXPECT_EQ(*Make().Submit(wish), "24");
+  EXPECT_THAT(Content("words"), HasSubstr("--signal=B:USR1@65535\n"));
+}
+
 TEST_F(SlurmTest, ARefusalIsInItsOwnWordsAndSilenceIsNone) {
   Pretend("sbatch", "echo 'allocation failure: Invalid feature specification' >&2; exit 1");
   absl::Status status = Make().Submit(Wish()).status();

@@ -1,6 +1,7 @@
 // A backup has one state of the store, whatever goes on beside it; a restored home is another one.
 #include "coordinator/store/backup.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -9,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/files/file_error.h"
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/home_files.h"
@@ -18,6 +20,7 @@
 #include "tests/coordinator/store/sample_files.h"
 #include "tests/coordinator/store/sample_writes.h"
 #include "tests/coordinator/store/temp_home.h"
+#include "tests/support/forwarding_disk.h"
 
 namespace noisefloor {
 namespace {
@@ -26,6 +29,30 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
+
+// Whose databases cannot be synced, nor anything else be done to them.
+class UnsyncedDisk final : public ForwardingDisk {
+ public:
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenToAppend(const std::string& path) override {
+    if (!path.ends_with(".db")) return ForwardingDisk::OpenToAppend(path);
+    return std::make_unique<File>(path);
+  }
+
+ private:
+  class File final : public WritableFile {
+   public:
+    explicit File(std::string path) : path_(std::move(path)) {}
+    const std::string& path() const override { return path_; }
+    absl::Status Append(std::string_view) override { return Sync(); }
+    absl::Status WriteAt(uint64_t, std::string_view) override { return Sync(); }
+    absl::Status ReadAt(uint64_t, std::span<char>) const override { return absl::OkStatus(); }
+    absl::Status Truncate(uint64_t) override { return Sync(); }
+    absl::Status Sync() override { return FileError(path_, "sync", EIO); }
+
+   private:
+    const std::string path_;
+  };
+};
 
 class BackupTest : public testing::Test {
  protected:
@@ -91,6 +118,14 @@ TEST_F(BackupTest, HasWhatWasThereAtItsBeginningBesideTheWriter) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->manifest.sweeps, 2u);
   EXPECT_EQ(again->copied, 0u) << "files that are there are not copied again";
+}
+
+TEST_F(BackupTest, ADatabaseThatIsNotSyncedBecomesNoBackup) {
+  Live();
+  UnsyncedDisk disk;
+  const auto made = MakeBackup(home_.path(), folder_, SystemClock(), {}, disk);
+  EXPECT_THAT(Message(made.status()), HasSubstr("noisefloor-1.db: cannot sync"));
+  EXPECT_FALSE(fs::exists(folder_ + "/backup.json"));
 }
 
 TEST_F(BackupTest, OfManyPagesNeitherWaitsForTheWriterNorBeginsAgain) {

@@ -40,5 +40,15 @@ TEST(BlobPins, OfManyLeasesOnlyThoseThatLiveAreRemembered) {
   EXPECT_TRUE(pins.Unless("content 99000", [] {}));
 }
 
+TEST(BlobPins, AmongManyOneOfTwoLeasesIsEnoughToKeepAContent) {
+  constexpr uint64_t kSettled = 1;
+  BlobPins pins([](LeaseId lease) { return lease.value != kSettled; });
+  pins.Pin("shared", LeaseId{kSettled});
+  pins.Pin("shared", LeaseId{2});
+  // So many that what is settled is looked for.
+  for (uint64_t i = 3; i < 3000; ++i) pins.Pin("content " + std::to_string(i), LeaseId{i});
+  EXPECT_FALSE(pins.Unless("shared", [] {}));
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -19,6 +19,8 @@
 #include "tests/coordinator/store/sample_files.h"
 #include "tests/coordinator/store/sample_writes.h"
 #include "tests/coordinator/store/temp_home.h"
+#include "tests/support/clock_ahead.h"
+#include "tests/support/forwarding_disk.h"
 
 namespace noisefloor {
 namespace {
@@ -28,6 +30,20 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
+
+// To read a file below `folder` takes three minutes.
+class SlowDisk final : public ForwardingDisk {
+ public:
+  SlowDisk(std::string folder, ClockAhead& clock) : folder_(std::move(folder)), clock_(clock) {}
+  absl::StatusOr<std::unique_ptr<ReadableFile>> OpenToRead(const std::string& path) override {
+    if (path.starts_with(folder_)) clock_.Advance(absl::Minutes(3));
+    return ForwardingDisk::OpenToRead(path);
+  }
+
+ private:
+  const std::string folder_;
+  ClockAhead& clock_;
+};
 
 class HandoverTest : public testing::Test {
  protected:
@@ -64,7 +80,7 @@ class HandoverTest : public testing::Test {
       said_.emplace_back(what);
       if (what == "takes over") at_the_end_();
     };
-    return TakeOver(options, clock_);
+    return TakeOver(options, clock_, *disk_);
   }
 
   TermHolder HolderOf(
@@ -125,7 +141,8 @@ class HandoverTest : public testing::Test {
 
   const TempHome all_;
   const std::string folder_ = all_.path() + "/shared";
-  const SystemClock clock_;
+  ClockAhead clock_;
+  FileSystem* disk_ = &LocalFileSystem();  // Of who takes over.
   std::vector<std::string> said_;
   std::function<void()> at_the_end_ = [] {};  // Of what a successor waits for.
   bool stopped_ = false;
@@ -165,6 +182,16 @@ TEST_F(HandoverTest, WhatIsKeptWhileASuccessorFetchesIsHandedOverToo) {
   EXPECT_EQ(RowsIn("b"), RowsIn("a"));
   EXPECT_TRUE(BlobStore::At(Home("b")).Verify({Sha256Hex(late), late.size()}).ok());
   EXPECT_THAT((*SqliteStore::Open(Home("b")))->Recover()->leases, IsEmpty());
+}
+
+// The other one has nothing to say meanwhile.
+TEST_F(HandoverTest, FetchingMayTakeLongerThanSilenceIsBorne) {
+  MakeHome("a");
+  SlowDisk slow(folder_ + "/state/blobs", clock_);
+  disk_ = &slow;
+  HandOver("a", "b");
+  EXPECT_EQ(RowsIn("b"), RowsIn("a"));
+  EXPECT_GT(clock_.ahead(), absl::Minutes(2)) << "or this shows nothing";
 }
 
 TEST_F(HandoverTest, AHomeThatWasHandedOverIsNotServedAgainAndSaysWhoHasIt) {

@@ -115,6 +115,21 @@ TEST_F(PoolRowsTest, AreReadBackAsTheyAreNow) {
   EXPECT_TRUE(kept->used.empty());
 }
 
+TEST_F(PoolRowsTest, ALaunchThatEndsAfterItWasKeptHasItsEndAndCountsItsTime) {
+  fleet::LaunchRecord launch = LaunchOf(4, 1);
+  launch.phase = LaunchPhase::kAlive;
+  launch.began = kNow;
+  Apply({KeepPool{PoolOf(1, "a100")}, KeepLaunch{launch}});
+  launch = Ended(launch, LaunchEnd::kWell, absl::Hours(2));
+  Apply({KeepLaunch{launch}});
+
+  const auto kept = ReadFleet(home_.path());
+
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_THAT(kept->launches, ElementsAre(launch));
+  EXPECT_THAT(kept->used, ElementsAre(Pair(1, absl::Hours(2))));
+}
+
 TEST_F(PoolRowsTest, WhatIsGoneIsNotThereButItsNumbersAreTaken) {
   Apply({KeepPool{PoolOf(1, "a100")}, KeepLaunch{LaunchOf(9, 1)}, KeepPool{PoolOf(2, "v100")},
          DropPool{1, kNow}, DropPool{1, kNow + absl::Hours(1)}, KeepPool{PoolOf(3, "a100")}});

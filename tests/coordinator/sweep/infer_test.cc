@@ -115,6 +115,17 @@ TEST(InferenceOf, EvaluatesOnOneDeviceWhatSeveralHaveTrained) {
   EXPECT_EQ(CellText(infer, Expand(infer)[0], "train.shards"), "4") << "all else is the subject's";
 }
 
+// Each cell's is checked where it is evaluated.
+TEST(InferenceOf, OfSubjectsWithDifferentDataNoIdentityIsTakenForAll) {
+  const Sweep original = Original();
+  const std::vector<Cell> cells = Expand(original);
+  InferSource other = Source(cells[1], {0});
+  other.identity = "another";
+  const Sweep infer = InferenceOf(original, {Source(cells[0], {0}), other}, On({"cpu-a"}));
+  EXPECT_EQ(TextSetting(infer.base, kDataIdentity), TextSetting(original.base, kDataIdentity));
+  EXPECT_NE(TextSetting(infer.base, kDataIdentity), "id");
+}
+
 // All of the first replicates: nothing needs to be said of them by levels.
 TEST(InferenceOf, PlansThatGiveOtherLanesHaveNamesOfTheirOwn) {
   const Sweep original = Original();

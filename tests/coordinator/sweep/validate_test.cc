@@ -431,7 +431,7 @@ TEST(Resolve, RefusesAllWhenNobodyIsConnected) {
   EXPECT_EQ(
       Text(std::get<std::vector<Problem>>(Resolve(request, {}))),
       "hardware: all means every class of the connected workers and of pools, and there is none; "
-      "start a worker, name the classes, or say any");
+      "start a worker or name the classes");
 }
 
 TEST(Resolve, LeavesAnyHardwareAndStackOpen) {
@@ -510,12 +510,14 @@ TEST(Resolve, TheSettingsAreThoseOfTheStack) {
   EXPECT_EQ(
       Text(std::get<std::vector<Problem>>(Resolve(request, known))),
       "stacks[0]: nobody has offered the stack forests here, so that its settings are not known; "
-      "a worker brings it: noisefloor-worker --trainer=forests=PROGRAM; did you mean forest?");
+      "`noisefloor run --trainer \"forests=COMMAND\"` brings it, or a worker with that option; did "
+      "you mean forest?");
   Known later = known;
   later.gone["forests"] = "worker w had it last, on 2026-01-02";
   EXPECT_EQ(Text(std::get<std::vector<Problem>>(Resolve(request, later))),
             "stacks[0]: nobody offers the stack forests any more: worker w had it last, on "
-            "2026-01-02; a worker brings it: noisefloor-worker --trainer=forests=PROGRAM");
+            "2026-01-02; `noisefloor run --trainer \"forests=COMMAND\"` brings it, or a worker "
+            "with that option");
   EXPECT_EQ(StacksWith(known, *forest), std::vector<std::string>{"forest"});
   EXPECT_EQ(SchemaOf(known, "torch-2.11-cu130"), OwnSchema());
   EXPECT_EQ(SchemaOf(known, ""), OwnSchema());

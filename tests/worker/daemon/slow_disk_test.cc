@@ -1,4 +1,6 @@
-// A whole worker in this process, whose spool lies on a disk that stands still when it is told to.
+// A whole worker in this process, whose spool lies on a disk that stands still when it is told to,
+// and whose clock leaps.
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -13,6 +15,7 @@
 #include "common/base/mutex.h"
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/json.h"
+#include "tests/support/clock_ahead.h"
 #include "tests/support/forwarding_disk.h"
 #include "tests/support/mini_coordinator.h"
 #include "worker/daemon/state_directory.h"
@@ -68,6 +71,7 @@ class SlowDiskTest : public testing::Test {
     settings.options.coordinator = coordinator_.place();
     settings.options.spool_limit_bytes = 1 << 20;
     settings.options.standby = settings.options.use_cache = false;
+    settings.options.give_up_after = absl::Hours(1);
     worker_ = std::make_unique<Worker>(settings, *state_, clock_, disk_);
     runs_ = std::thread([this] { (void)worker_->Run(); });
     EXPECT_TRUE(coordinator_.Wait(Case::kRegister).has_value());
@@ -98,7 +102,7 @@ class SlowDiskTest : public testing::Test {
   }
 
   MiniCoordinator coordinator_{{.heartbeat_interval_ms = 20, .settles = false}};
-  SystemClock clock_;
+  ClockAhead clock_;
   StandingDisk disk_;
   std::string folder_;
   std::unique_ptr<StateDirectory> state_;
@@ -131,6 +135,17 @@ TEST_F(SlowDiskTest, AWorkerThatWaitsForItsDiskSaysWhatItHolds) {
     ASSERT_TRUE(heartbeat.has_value());
     both = heartbeat->held_size() == 2;
   }
+}
+
+// From when it was lost, not from the worker's start.
+TEST_F(SlowDiskTest, ACoordinatorThatIsLostIsWaitedForHoweverLongItWasThere) {
+  ASSERT_TRUE(coordinator_.NextHeartbeat().has_value());
+  clock_.Advance(absl::Hours(2));
+  ASSERT_TRUE(coordinator_.NextHeartbeat().has_value());
+
+  coordinator_.DropSession();
+
+  EXPECT_TRUE(coordinator_.Wait(Case::kRegister).has_value()) << "the worker has given up";
 }
 
 }  // namespace

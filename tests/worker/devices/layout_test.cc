@@ -93,6 +93,9 @@ TEST(LayoutTest, GpusAndProcessorsHaveSlotsAndCoresOfTheirOwn) {
 TEST(LayoutTest, GpusAloneShareAllCores) {
   EXPECT_THAT(Slots(Machine(64, {H200("GPU-1"), H200("GPU-2")}), {}, {"nvidia-h200"}),
               ElementsAre("GPU-1|nvidia-h200|0-31", "GPU-2|nvidia-h200|32-63"));
+  EXPECT_THAT(Slots(Machine(16, {H200("GPU-1")}), {.cores_per_gpu = 4}, {"nvidia-h200"}),
+              ElementsAre("GPU-1|nvidia-h200|0-3"))
+      << "unless told how many";
 }
 
 TEST(LayoutTest, WithTooFewCoresThatAreShared) {

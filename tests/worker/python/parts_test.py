@@ -591,6 +591,36 @@ class Runs(unittest.TestCase):
             self.assertIsNone(third.restore(), "what is damaged is begun anew")
             self.assertFalse(os.path.exists(folder))
 
+    def test_an_attempt_that_goes_on_counts_evaluations_on(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            folder = os.path.join(work, "checkpoints")
+            run, _ = self.made(work, checkpoints=folder, checkpoint_seconds=0.0)
+            run.evaluation([[1.0, 0.0]], [0], weights={"w": [1.0]}, keep=True)
+            run.checkpoint({})
+
+            again, events = self.made(work, checkpoints=folder)
+            again.restore()
+            again.evaluation([[0.0, 1.0]], [0], weights={"w": [2.0]}, keep=True)
+            self.assertEqual([e["kind"] for e in events if e["event"] == "artifact"],
+                             ["predictions-1", "predictions-2"])
+            for at, weight in ((1, 1.0), (2, 2.0)):
+                self.assertEqual(again.hashes[f"weights_at/{at}"],
+                                 tensors.hash_tensors({"w": tensors.tensor_of([weight])}))
+
+    def test_a_second_interruption_keeps_what_came_before_the_first(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            for loss in (3.0, 2.0):
+                run, _ = self.made(work, checkpoints=os.path.join(work, "kept"),
+                                   checkpoint_seconds=0.0)
+                run.restore()
+                run.step()
+                run.record(loss=loss)
+                run.checkpoint({})
+            third, events = self.made(work, checkpoints=os.path.join(work, "kept"))
+            third.restore()
+            self.assertEqual([e["records"] for e in events],
+                             [[[1, 0.0, "loss", 3.0], [2, 0.0, "loss", 2.0]]])
+
     def test_without_a_folder_nothing_is_kept(self) -> None:
         with tempfile.TemporaryDirectory() as work:
             run, _ = self.made(work)
@@ -619,6 +649,21 @@ class DataSets(unittest.TestCase):
             run.data_root = "/nowhere"
             with self.assertRaisesRegex(errors.BadData, "no folder fashion-mnist-sample in /nowhere"):
                 data.load(run)
+
+    def test_the_labels_of_cifar100_are_the_fine_ones(self) -> None:
+        with tempfile.TemporaryDirectory() as work, quiet():
+            folder = os.path.join(work, "cifar-100-binary")
+            os.mkdir(folder)
+            for name, rows in (("train.bin", [(3, 42), (4, 77)]), ("test.bin", [(5, 99)])):
+                with open(os.path.join(folder, name), "wb") as file:
+                    for coarse, fine in rows:  # Every pixel says the label that is right.
+                        file.write(bytes([coarse, fine]) + bytes([fine]) * 3072)
+            run = Run(request(work, {"data.name": "cifar100"}), Journal(None, work))
+            run.data_root = work
+            loaded = data.load(run)
+            for split, labels in ((loaded.train, [42, 77]), (loaded.test, [99])):
+                self.assertEqual(sorted(split.labels.tolist()), labels)
+                self.assertEqual(split.images[:, 2, 31, 31].tolist(), split.labels.tolist())
 
     def test_own_arrays_have_an_identity(self) -> None:
         self.assertEqual(data.identity_of([1, 2], [3]), data.identity_of([1, 2], [3]))

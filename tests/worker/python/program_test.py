@@ -216,7 +216,7 @@ class Refuses(unittest.TestCase):
         self.refused("request: specification is missing", at("specification", None))
         self.refused("stack: this is plain_clouds, not other", at("specification.stack", "other"))
         self.refused("learn.rate: missing", at("specification.learn.rate", None))
-        self.refused("learn.luck: this script has no such", at("specification.learn.luck", 1))
+        self.refused("learn.luck: this script has no such setting", at("specification.learn.luck", 1))
         self.refused("learn.rate: expected a number from 0 to 10, got 11",
                      at("specification.learn.rate", 11))
         self.refused("specification_sha256: it is not of this", at("specification_sha256", "00"))

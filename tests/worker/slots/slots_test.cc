@@ -352,6 +352,14 @@ TEST_F(HangTest, ATrainerThatHasSaidItsOutcomeHasTheGraceToGo) {
   EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
 }
 
+TEST_F(HangTest, OneThatWentInItsGraceIsNotKilledWhileItsResultTravels) {
+  (void)Start(7);
+  (void)Do(TrainerSaidOutcome{LeaseId{7}});
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
+  EXPECT_THAT(Wait(3), IsEmpty()) << "it has no trainer any more";
+  EXPECT_THAT(Wait(100), IsEmpty());
+}
+
 TEST_F(HangTest, AStopDoesNotLengthenTheGraceAfterAnOutcome) {
   (void)Start(7);
   (void)Do(TrainerSaidOutcome{LeaseId{7}});

@@ -81,7 +81,7 @@ class SweepWatching(_Watching):
 
 class MemberWatching(_Watching):
     """Of a member, from its first value on. The values of a step may come in two messages: after a
-    break the next watch begins at the last step that was heard, and tells nothing twice."""
+    break the next watch begins with the last step that was heard, and tells nothing twice."""
     method = "WatchMember"
 
     def __init__(self, member: str, seconds: float | None, patience: float) -> None:
@@ -89,8 +89,10 @@ class MemberWatching(_Watching):
         self._member = member
         self._lease = 0
         self._last_step = -1
-        self._heard_of_step: set[str] = set()  # Names.
+        self._heard_of_step = 0  # Values of the last step,
+        self._coming_again = 0   # and how many of them a watch after a break tells once more.
         self._events: set[tuple[int, int]] = set()  # Lease and kind.
+        self._is_final = False   # Its state.
 
     def request(self) -> Any:
         return api.WatchMemberRequest(member=self._member, lease=self._lease,
@@ -100,21 +102,29 @@ class MemberWatching(_Watching):
         self._heard()
         if message.lease != self._lease:
             self._lease, self._last_step = message.lease, -1
+            self._heard_of_step = self._coming_again = 0
         change = values.member_change(message)
-        self.ended = change.state not in ("waiting", "leased")
-        return dataclasses.replace(
-            change, values=tuple(one for one in change.values if self._is_new(one)),
+        change = dataclasses.replace(
+            change, values=tuple(one for one in change.values if self._is_new(one[0])),
             events=tuple(new for new, one in zip(change.events, message.events)
                          if self._is_new_event(one)))
+        self._is_final = change.state not in ("waiting", "leased")
+        self.ended = self._is_final and self._has_told_all()
+        return change
 
-    def _is_new(self, value: tuple[int, str, float]) -> bool:
-        step, name, _ = value
+    def broken(self, error: NoisefloorError | None) -> float:
+        self._coming_again = self._heard_of_step
+        self.ended = error is None and self._is_final
+        return 0.0 if self.ended else super().broken(error)
+
+    def _is_new(self, step: int) -> bool:
         if step != self._last_step:
             self._last_step = step
-            self._heard_of_step = set()
-        if name in self._heard_of_step:
+            self._heard_of_step = self._coming_again = 0
+        if self._coming_again > 0:
+            self._coming_again -= 1
             return False
-        self._heard_of_step.add(name)
+        self._heard_of_step += 1
         return True
 
     def _is_new_event(self, event: api.Event) -> bool:
@@ -123,3 +133,8 @@ class MemberWatching(_Watching):
             return False
         self._events.add(key)
         return True
+
+    def _has_told_all(self) -> bool:
+        """How an attempt ended is told after all that it measured, which may take many messages."""
+        return self._lease == 0 or any(lease == self._lease and kind != api.EVENT_KIND_LEASED
+                                       for lease, kind in self._events)

@@ -56,7 +56,7 @@ export function classes(study: Study, palette: Palette): HTMLElement {
     if (churn === undefined) return [];
     return [{ setting: setting(c, study), hardware: c.hardware, name: k.name || String(k.label), churn: churn * 100,
       low: (finite(k.churn.low) ?? churn) * 100, high: (finite(k.churn.high) ?? churn) * 100, examples: k.examples, n: k.churn.n,
-      text: `${k.name || k.label}: ${oneLine(setting(c, study), c.hardware)}\nchurn ${withInterval(k.churn)}\nSD of accuracy ${number(k.accuracy_sd.value, "fraction")}\n${k.examples} examples, n = ${k.churn.n}` }];
+      text: `${k.name || k.label}: ${oneLine(setting(c, study), c.hardware)}\nchurn ${withInterval(k.churn)}\nSD of accuracy ${number(k.accuracy_sd.value, "fraction")}\n${k.examples > 0 ? `${k.examples} examples, ` : ""}n = ${k.churn.n}` }];
   }));
   if (data.length === 0) return section("Who pays?", nothing(study, "No cohort with free sources that learned something has two members with predictions."));
   const total = new Map<string, number>();

@@ -59,9 +59,10 @@ class CheckpointFolderTest : public testing::Test {
   static CheckpointFolder::Found Load(CheckpointFolder folder) {
     return folder.Load(kMostBytes, [](const Checkpoint&) { return absl::OkStatus(); });
   }
-  std::vector<std::string> Names(const std::string& folder) {
+  std::vector<std::string> Names(const std::string& folder) { return Names(folder, disk_); }
+  static std::vector<std::string> Names(const std::string& folder, ModelDisk& disk) {
     std::vector<std::string> names;
-    const auto entries = disk_.List(folder);
+    const auto entries = disk.List(folder);
     if (!entries.ok()) return names;
     for (const FolderEntry& entry : *entries) names.push_back(entry.name);
     return names;
@@ -221,6 +222,9 @@ TEST_F(CheckpointFolderTest, AWriteThatFailsLeavesTheOneBefore) {
     const auto found = Load({"/state/checkpoints", "m", kMine, disk});
     ASSERT_TRUE(found.checkpoint.has_value()) << i;
     EXPECT_EQ(found.checkpoint->step, written ? 2 : 1) << disk.history().back() << i;
+    if (!written) {
+      EXPECT_THAT(Names(m_, disk), ElementsAre("000000000001-0", "kept")) << i;
+    }
     EXPECT_TRUE(folder.Write(At(3), TensorsAt(3), "/work").ok()) << i;
     EXPECT_EQ(Load({"/state/checkpoints", "m", kMine, disk}).checkpoint->step, 3) << i;
   }

@@ -253,6 +253,22 @@ TEST_F(ImageCacheTest, ASetFromTheCacheIsTheSet) {
   EXPECT_EQ(FilesOfCache(".source").size(), 1u);
 }
 
+TEST_F(ImageCacheTest, AColumnAsClassesAndAsAttributesAreTwoSets) {
+  const auto load = [&](bool attributes) {
+    ImageSettings settings = FacesSettings();
+    settings.labels = "smiling";
+    settings.groups = "";
+    settings.attributes = attributes;
+    return LoadImages(settings, {.data_root = root_.path(), .cache = &cache_}, {},
+                      absl::InfiniteFuture())
+        .value();
+  };
+  const Dataset classes = load(false), attributes = load(true);
+  EXPECT_THAT(classes.attributes, IsEmpty());
+  EXPECT_THAT(attributes.attributes, ElementsAre("smiling"));
+  EXPECT_NE(attributes.identity, classes.identity);
+}
+
 TEST_F(ImageCacheTest, WhatLiesInAFileMeanwhileIsLeftNowhere) {
   const Dataset set =
       LoadImages(FacesSettings(), {.data_root = root_.path(), .cache = &cache_, .threads = 3}, {},

@@ -51,11 +51,11 @@ TEST(ResumeTest, KilledAndWithItsLastCheckpointDamaged) {
   for (const int64_t step : {1, 4, 5, 6, 9, 10, 11, 14}) {
     SCOPED_TRACE(step);
     Member member(spec);
-    (void)member.Run({.die_after = step + 1, .every_step = true});
+    (void)member.Run({.die_after = step + 1, .every = absl::ZeroDuration()});
     ExpectSame(member.Run({}), undisturbed);
     if (step < 2) continue;
     Member damaged(spec);
-    (void)damaged.Run({.die_after = step + 1, .every_step = true});
+    (void)damaged.Run({.die_after = step + 1, .every = absl::ZeroDuration()});
     std::vector<std::string> folders;
     for (const auto& entry : fs::directory_iterator(damaged.checkpoints() + "/m")) {
       if (entry.path().filename() != "kept") folders.push_back(entry.path());
@@ -89,7 +89,7 @@ TEST(ResumeTest, ADiskThatTakesNoCheckpointsChangesNothingElse) {
   ModelDisk disk;
   Member member(spec, "/checkpoints", disk);
   disk.FailAt(30, ENOSPC, /*lasting=*/true);
-  const Left left = member.Run({.every_step = true});
+  const Left left = member.Run({.every = absl::ZeroDuration()});
   ExpectSame(left, Undisturbed(spec));
   EXPECT_GE(left.cost["written"], 1);
   EXPECT_GE(left.cost["failed"], 1);
@@ -197,6 +197,28 @@ TEST(ResumeTest, OfEveryOptimizerNetworkAndSource) {
       for (const Variant& source : sources) TryAll({&network, &optimizer, &source}, chance);
     }
   }
+}
+
+// Where it was cut off the poke of the next step has not come yet.
+TEST(ResumeTest, APokeComesOnceWhereItWasCutOffRightBeforeIt) {
+  Specification spec = Small("mlp");
+  spec.Source(NoiseSource::kPoke).state = SourceState::kFixed;
+  spec.sources.poke_step = 6;
+  const Left undisturbed = Undisturbed(spec);
+  for (const int64_t step : {6, 7}) ExpectSame(Interrupted(spec, {step}), undisturbed);
+}
+
+// One before each step, and one before the look that stops: 5, then 11.
+TEST(ResumeTest, SecondsAreThoseOfAllAttempts) {
+  Member member(Small("mlp"));
+  EXPECT_EQ(member.Run({.stop_after = 4}).report.train_seconds, 5);
+  EXPECT_EQ(member.Run({}).report.train_seconds, 16);
+}
+
+TEST(ResumeTest, ACheckpointIsDueAnIntervalAfterTheLast) {
+  const Left left = Member(Small("mlp")).Run({.every = absl::Seconds(5)});
+  EXPECT_EQ(left.cost["written"], 3) << "after 5, 10 and 15 s";
+  EXPECT_EQ(left.cost["failed"], 0);
 }
 
 // Orders of arrival are real noise: not the bits go on, but the count of what was seen.

@@ -113,15 +113,15 @@ void Member::Train(const Attempt& attempt, Results& results, Reporter& reporter,
   const Streams streams = MakeStreams(spec);
   const SwitchPlan switches = PlanSwitches(spec, streams.threads);
   (void)SetSwitches(switches);
-  const auto every = attempt.every_step ? absl::ZeroDuration() : absl::InfiniteDuration();
   CheckpointFolder folder(checkpoints_, "m", identity_, files_);
   ASSERT_TRUE(folder.Open().ok());
-  Checkpointer checkpoints(std::move(folder), every, request_.work_directory, clock_);
+  Checkpointer checkpoints(std::move(folder), attempt.every, request_.work_directory, clock_);
   int64_t asked = -1;
   const auto stop_asked = [&] {
     // Before the loop's next look the checkpoint of this one is whole: no moment is left to
     // chance.
-    if (attempt.every_step) (void)checkpoints.Measured();
+    if (attempt.every != absl::InfiniteDuration()) (void)checkpoints.Measured();
+    clock_.Step();
     ++asked;
     if (begin_ + asked >= attempt.die_after) throw Dies();
     return begin_ + asked >= attempt.stop_after;

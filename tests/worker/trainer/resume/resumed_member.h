@@ -1,11 +1,15 @@
 // A member on its way through attempts that are cut off, and what it leaves behind.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
+
+#include "common/base/clock.h"
 #include "common/files/file_system.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/specification.h"
@@ -30,7 +34,7 @@ void FreeSource(Specification& spec, NoiseSource source);
 struct Attempt {
   int64_t stop_after = kNever;  // Steps; asked to stop, as by SIGTERM.
   int64_t die_after = kNever;   // Steps; killed, when the last checkpoint is whole.
-  bool every_step = false;      // A checkpoint.
+  absl::Duration every = absl::InfiniteDuration();  // From one checkpoint to the next.
 };
 
 // What it leaves behind. Of the events only what is compared: records and artifacts.
@@ -44,11 +48,15 @@ struct Left {
   Json cost;  // Of its checkpoints.
 };
 
-// The clock of a training whose steps take no time.
-class StandingClock final : public Clock {
+// The clock of a training that takes a second before each look whether to stop, and else no time.
+class StepClock final : public Clock {
  public:
   absl::Time Now() const override { return SystemClock().Now(); }
-  absl::Duration Steady() const override { return absl::ZeroDuration(); }
+  absl::Duration Steady() const override { return absl::Seconds(steps_.load()); }
+  void Step() { ++steps_; }
+
+ private:
+  std::atomic<int64_t> steps_ = 0;  // The thread that writes checkpoints looks, too.
 };
 
 // With checkpoints in a folder of its own.
@@ -70,7 +78,7 @@ class Member {
   FileSystem& files_;
   TrainerRequest request_;
   CheckpointIdentity identity_ = {{"member", "m"}};
-  StandingClock clock_;
+  StepClock clock_;
   int64_t begin_ = 0;  // Steps done where the next attempt goes on, if its checkpoint is whole.
 };
 

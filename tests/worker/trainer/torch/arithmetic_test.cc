@@ -86,6 +86,17 @@ TEST(ArithmeticTest, TheAverageIsWhatIsTestedHashedAndWritten) {
   EXPECT_TRUE(SafetensorsFile::Open(request.work_directory + "/weights.safetensors").ok());
 }
 
+TEST(ArithmeticTest, AnAverageWithoutAStepIsTheInitialWeights) {
+  TrainerRequest request = ShortRequest();
+  request.specification.train.epochs = 0;
+  const Ran plain = RunOf(request);
+  request.specification.train.average_decay = 0.9;
+  request.work_directory = ShortRequest().work_directory;
+  const Ran averaged = RunOf(request);
+  EXPECT_EQ(averaged.outcome().kind, Outcome::Kind::kDone) << averaged.outcome().message;
+  EXPECT_EQ(averaged.outcome().hashes, plain.outcome().hashes);
+}
+
 // A whitened stem is not learned, and has no gradient that could be clipped, dialed or decayed; at
 // a rate of 0 biases are not learned either.
 TEST(ArithmeticTest, ParametersMoveAtTheirRates) {

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "common/trainer_protocol/fields.h"
@@ -507,6 +509,36 @@ TEST(ShardsTest, RunningStatisticsMoveByTheMeanOverTheShards) {
 
   EXPECT_EQ(model->buffers()[0].name, "bn1.running_mean");
   EXPECT_TRUE(at::allclose(result.statistics[0], before * 0.5 + mean_of_conv1 * 0.5, 1e-4, 1e-5));
+}
+
+// Of 64 shards there are more orders than could be kept: 5000 are, and those are counted on.
+TEST(ShardsTest, AnOrderOfArrivalThatIsKnownIsCountedHoweverManyThereAre) {
+  const ModelSettings settings{.name = "mlp", .hidden = 4};
+  const auto model = MakeModel(settings, kMnist, at::kCPU);
+  SetByFormula(*model);
+  GradientShards shards({.in_arrival_order = true}, Replicas(settings, kMnist, *model, 2));
+  const at::Tensor images = FormulaImages(8, 1, 28), labels = FormulaLabels(8);
+  const auto load = [&](int64_t first, int64_t n, size_t) {
+    return Examples{images.narrow(0, first, n), labels.narrow(0, first, n)};
+  };
+  const auto counted = [&] {
+    int64_t sum = 0;
+    for (const auto& [order, count] : shards.arrival_orders()) sum += count;
+    return sum;
+  };
+  std::map<std::string, int64_t> seen;
+  while (seen.size() < 5000) seen["another " + std::to_string(seen.size())] = 1;
+  shards.set_arrival_orders(seen);
+  (void)shards.Compute(8, 0, load);
+  EXPECT_EQ(counted(), 5000) << "one order more is not kept";
+
+  seen.erase(seen.begin());
+  seen.erase(seen.begin());
+  seen["0,1"] = seen["1,0"] = 1;
+  shards.set_arrival_orders(seen);
+  (void)shards.Compute(8, 1, load);
+  EXPECT_EQ(counted(), 5001);
+  EXPECT_EQ(shards.arrival_orders().size(), 5000u);
 }
 
 TEST(ShardsTest, AnExceptionOfOneShardReachesTheCaller) {

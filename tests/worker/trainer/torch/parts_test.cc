@@ -188,6 +188,20 @@ TEST(PokeTest, MovesOneElementInLogicalOrderByOneUlpAwayFromZero) {
   }
 }
 
+TEST(PokeTest, MovesADoubleToTheNextDouble) {
+  const auto model = FormulaModel();
+  model->ToType(at::kDouble);
+  const auto element = [&] {
+    return model->parameters()[0].value.detach().flatten()[5].item<double>();
+  };
+  const double before = element();
+
+  ApplyPoke({.on = true, .parameter = "conv1.weight", .element = 5}, *model);
+
+  EXPECT_NE(before, 0);
+  EXPECT_EQ(element(), std::nextafter(before, before < 0 ? -2.0 : 2.0));
+}
+
 TEST(PokeTest, OffDoesNothingFreeDrawsTheElementFromItsSeed) {
   const auto model = FormulaModel();
   EXPECT_FALSE(ResolvePoke(PokeSpecification(SourceState::kOff), *model)->on);
@@ -398,6 +412,30 @@ TEST_F(EvaluatorTest, TheNumberOfThreadsIsItsOwnOnThreadsThatHaveNotWorkedYet) {
   EXPECT_TRUE(Predict({.batch_size = 6, .threads = 1, .fresh_threads = true}, model).ok());
   at::set_num_threads(before);
   EXPECT_EQ(model.threads(), 1);
+}
+
+// Says whether kernels are fixed while it is asked.
+class KernelWitness final : public Model {
+ public:
+  at::Tensor Forward(const at::Tensor& images, const ForwardPass&) const override {
+    fixed_ = at::globalContext().deterministicAlgorithms() &&
+             at::globalContext().deterministicCuDNN() && !at::globalContext().benchmarkCuDNN();
+    return at::zeros({images.size(0), 2});
+  }
+  bool fixed() const { return fixed_; }
+
+ private:
+  mutable bool fixed_ = false;
+};
+
+TEST_F(EvaluatorTest, KernelsThatAreFreeForTrainingAreFixedForTests) {
+  const SwitchPlan free{.deterministic = false, .autotune = true, .threads = 1};
+  const KernelWitness witness;
+  EXPECT_TRUE(Predict({.batch_size = 6, .training = free}, witness).ok());
+  EXPECT_TRUE(witness.fixed());
+  EXPECT_FALSE(at::globalContext().deterministicAlgorithms()) << "training goes on";
+  EXPECT_TRUE(at::globalContext().benchmarkCuDNN());
+  EXPECT_TRUE(CheckReadings(SetSwitches({.threads = 1})).ok());
 }
 
 TEST_F(EvaluatorTest, ASwitchThatReadsOtherwiseIsAnErrorAndNothingIsPredicted) {

@@ -257,6 +257,31 @@ TEST(ProgramTest, SigtermKeepsACheckpointAndTheNextAttemptGoesOnToTheSameBits) {
   EXPECT_EQ(RunTrainer(request, {.variables = variables}).output, "");
 }
 
+// An outcome that nobody heard is told by the next attempt, which needs them.
+TEST(ProgramTest, CheckpointsStayUntilTheOutcomeIsHeard) {
+  TrainerRequest request = SmallRequest("mlp");
+  request.specification.train.epochs = 0;  // Else it would stop at a step.
+  const std::string folder = SmallRequest().work_directory + "/checkpoints";
+  const RunOptions heard = {.variables = {{"NOISEFLOOR_CHECKPOINTS", folder}}};
+  RunOptions unheard = heard;
+  unheard.nobody_hears = true;
+  const HelloEvent hello = RunTrainer(request, heard).hello();
+  // Its own, as scripts in Python name theirs: without a step it writes nothing into it.
+  const std::string fingerprint = Json::parse(hello.environment)["stack_fingerprint"];
+  const std::string specification = Sha256Hex(SpecificationToJson(request.specification));
+  const std::string own =
+      folder + "/" +
+      Sha256Hex(request.member + "\n" + specification + "\n" + hello.build + "\n" + fingerprint)
+          .substr(0, 32);
+  std::filesystem::create_directories(own);
+
+  EXPECT_EQ(RunTrainer(request, unheard).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(own));
+
+  EXPECT_EQ(RunTrainer(request, heard).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(own));
+}
+
 TEST(ProgramTest, WithoutAFolderForCheckpointsItSaysSoAndTrains) {
   const TrainerRequest request = SmallRequest("mlp");
   const std::string file = SmallRequest().work_directory + "/file";

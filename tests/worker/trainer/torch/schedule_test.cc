@@ -104,6 +104,21 @@ TEST(ScheduleTest, PolynomialBeginsAfterTheWarmUp) {
   EXPECT_EQ(LearningRate(train, {4, 12}, 8), 0.5 + 0.5 * 0.125);
 }
 
+TEST(ScheduleTest, AWarmUpHasWholeSteps) {
+  TrainSettings train;
+  train.optimizer.learning_rate = 6;
+  train.schedule.name = "constant";
+  train.schedule.warmup_epochs = 0.25;  // 2.75 steps: 3.
+  EXPECT_DOUBLE_EQ(LearningRate(train, {11, 22}, 1), 4);
+  EXPECT_EQ(LearningRate(train, {11, 22}, 2), 6);
+  train.schedule.warmup_epochs = 0.5;  // 5.5: 6.
+  EXPECT_EQ(LearningRate(train, {11, 22}, 2), 3);
+  EXPECT_EQ(LearningRate(train, {11, 22}, 5), 6);
+  train.schedule.warmup_epochs = 0.2;  // 2.2: 2.
+  EXPECT_EQ(LearningRate(train, {11, 22}, 0), 3);
+  EXPECT_EQ(LearningRate(train, {11, 22}, 1), 6);
+}
+
 TEST(PrecisionOfDevicesTest, IsRefusedWhereThereIsNone) {
   const Json v100 = {{"compute_capability", "7.0"}}, h200 = {{"compute_capability", "9.0"}};
   const auto said = [](std::string_view precision, const Json& gpu) {

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <iterator>
+#include <utility>
 
 #include "worker/trainer/torch/intake.h"
 
@@ -131,7 +132,9 @@ std::vector<Record> Ran::RecordsOf(const std::string& metric) const {
 
 Ran RunTrainer(const std::string& input, const RunOptions& options) {
   signal(SIGPIPE, SIG_IGN);
-  const Pipe in, out, events;
+  const Pipe in, out;
+  Pipe events;
+  if (options.nobody_hears) close(std::exchange(events.ends[0], -1));
   std::vector<std::string> words = {TrainerPath()};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> arguments;
@@ -154,7 +157,8 @@ Ran RunTrainer(const std::string& input, const RunOptions& options) {
   waitpid(child, &status, 0);
   ran.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   ran.events = ParseEvents(told);
-  for (const int file : {out.reader(), events.reader()}) close(file);
+  close(out.reader());
+  if (!options.nobody_hears) close(events.reader());
   if (options.keep_input_open) close(in.writer());
   return ran;
 }

@@ -27,6 +27,7 @@ struct RunOptions {
   uint64_t memory_limit_bytes = 0;         // Of address space; 0: none.
   bool stop_after_first_progress = false;  // Sends SIGTERM then.
   bool keep_input_open = false;            // The request's end does not come.
+  bool nobody_hears = false;               // Who would read its events has gone.
 };
 
 // `input` is what the child reads on standard input.

@@ -184,7 +184,7 @@ class _Program:
                   if path.partition(".")[0] not in ("noise", "hardware_class", "stack")}
         known = {setting["path"]: setting for setting in self._schema}
         for path in sorted(set(known) ^ set(values)):
-            raise Refused(f"{path}: {'missing' if path in known else 'this script has no such'}")
+            raise Refused(f"{path}: {'missing' if path in known else 'this script has no such setting'}")
         for path, value in values.items():
             problem = settings_of.problem_with(known[path], value)
             if problem:

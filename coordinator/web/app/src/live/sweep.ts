@@ -50,9 +50,9 @@ class Measured {
 
   private async askOne(member: string, signal: AbortSignal): Promise<{ lease: string; values: RecordedValue[] }> {
     const before = this.of.get(member) ?? { lease: "0", values: [] };
-    const last = Number(before.values.at(-1)?.step ?? 1);
+    const last = Number(before.values.at(-1)?.step ?? 0);
     // Of its last step more may have come.
-    const news = await glance<MemberNews>("WatchMember", { member, lease: before.lease, after_step: Math.max(0, last - 1) }, signal);
+    const news = await glance<MemberNews>("WatchMember", { member, lease: before.lease, after_step: last - 1 }, signal);
     if (!news) return before;
     return { lease: news.lease, values: before.lease === news.lease ? joined(before.values, news.values) : news.values };
   }
