@@ -269,7 +269,8 @@ def retry(sweep: Which, selection: Selection | None = None) -> Call[int]:
 
 def extend(sweep: Which, *, replicates: int = 0, blocks: int = 0, hardware: Sequence[str] = (),
            plans: Sequence[str] = (), dry_run: bool = False) -> Call[Extended]:
-    """Adds to a sweep; 0: as many as before. `plans`: of which the numbers tell; none: of all."""
+    """Adds to a sweep; 0: as many as before. `hardware`: classes, or ["all"], those that are
+    connected. `plans`: of which the numbers tell; none: of all."""
     request = api.ExtendSweepRequest(
         sweep_id=sweep_number(sweep), replicates=replicates, blocks=blocks,
         hardware=list(hardware), plans=list(plans), dry_run=dry_run)
