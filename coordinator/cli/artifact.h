@@ -10,8 +10,8 @@
 
 namespace noisefloor::cli {
 
-// Does not wait for anybody: the coordinator ends a stream of which nothing is taken for a minute,
-// so that what may go to a pager is printed when all has come.
+// Does not wait for a person: the coordinator ends a stream of which a piece is not taken within a
+// minute, so that what may go to a pager is printed when all has come.
 using TakePiece = std::function<absl::Status(std::string_view piece)>;
 
 // "s1c2r0" or InvalidArgument.
