@@ -191,6 +191,7 @@ class FakeTrainer {
       if (epoch > epochs / 2) WaitAtGate();
       Pause();
       if (g_stop != 0) return Fail(CauseClass::kInterrupted, "told to stop");
+      std::cout << "epoch " << epoch << std::endl;
       const std::string lost = IsGpuClass(spec_.hardware_class) ? Cuda().TryMemory() : "";
       if (!lost.empty()) return Fail(CauseClass::kLostDevice, lost);
       RecordsEvent records = NoopRecords(spec_, epoch);

@@ -136,17 +136,16 @@ void TrainerProcess::Signal(int number) {
 
 void TrainerProcess::Watch() {
   bool events_open = true;
-  bool output_open = true;
   bool ended = false;
   while (!ended) {
     std::array<pollfd, 3> wait = {{{child_.pidfd, POLLIN, 0},
                                    {events_open ? events_ : -1, POLLIN, 0},
-                                   {output_open ? output_ : -1, POLLIN, 0}}};
+                                   {output_open_ ? output_ : -1, POLLIN, 0}}};
     if (poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) break;
     ended = wait[0].revents != 0;
     // What it wrote before its end is still in the pipes.
     if (events_open && (wait[1].revents != 0 || ended)) events_open = ReadEvents();
-    if (output_open && (wait[2].revents != 0 || ended)) output_open = ReadOutput();
+    if (wait[2].revents != 0 || ended) ReadOutput();
   }
   if (!partial_.empty() && !broken_) {
     Report(InvalidInput(fmt::format("its last event of {} bytes has no newline", partial_.size())));
@@ -167,7 +166,10 @@ void TrainerProcess::EndGroup() {
 }
 
 bool TrainerProcess::ReadEvents() {
-  return ReadAvailable(events_, kMostPipeBytes, [this](std::string_view b) { TakeEvents(b); });
+  return ReadAvailable(events_, kMostPipeBytes, [this](std::string_view bytes) {
+    ReadOutput();  // What was written before an event is in the log when the event is known.
+    TakeEvents(bytes);
+  });
 }
 
 void TrainerProcess::TakeEvents(std::string_view bytes) {
@@ -198,8 +200,10 @@ void TrainerProcess::TakeLines() {
   if (broken_) partial_.clear();
 }
 
-bool TrainerProcess::ReadOutput() {
-  return ReadAvailable(output_, kMostPipeBytes, [this](std::string_view b) { WriteLog(b); });
+void TrainerProcess::ReadOutput() {
+  if (!output_open_) return;
+  output_open_ =
+      ReadAvailable(output_, kMostPipeBytes, [this](std::string_view b) { WriteLog(b); });
 }
 
 void TrainerProcess::WriteLog(std::string_view text) {

@@ -69,7 +69,7 @@ class TrainerProcess {
   void Signal(int number);
   void Watch();       // The thread.
   bool ReadEvents();  // False at the end of the pipe.
-  bool ReadOutput();
+  void ReadOutput();
   void TakeEvents(std::string_view bytes);
   void TakeLines();
   void Report(TrainerNews news);
@@ -84,6 +84,7 @@ class TrainerProcess {
   int output_ = -1;
   std::string partial_;  // A line that has not ended.
   bool broken_ = false;  // Nothing more is parsed.
+  bool output_open_ = true;
   Mutex mutex_;
   CondVar consumed_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // Reaped: the id may belong to somebody else.

@@ -1,10 +1,14 @@
 #include "worker/daemon/trainer_process.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <variant>
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -49,16 +53,16 @@ class TrainerProcessTest : public testing::Test {
     ASSERT_TRUE(process.ok()) << process.status();
     process_ = *std::move(process);
   }
-  std::string Request(const std::string& behaviour) const {
+  std::string Request(const std::string& behaviour, int64_t epochs = 200) const {
     TrainerRequest request;
     request.member = "s1c0r0";
     request.specification.sources.poke_parameter = behaviour;
-    request.specification.train.epochs = 200;
+    request.specification.train.epochs = epochs;
     request.work_directory = folder_ + "/work";
     return RequestToJson(request);
   }
-  void Give(const std::string& behaviour) {
-    ASSERT_TRUE(process_->Give(Request(behaviour), folder_ + "/log").ok());
+  void Give(const std::string& behaviour, int64_t epochs = 200) {
+    ASSERT_TRUE(process_->Give(Request(behaviour, epochs), folder_ + "/log").ok());
   }
   // The next news; ProcessExit{true, 0} when none comes for two minutes.
   TrainerNews Next() {
@@ -109,6 +113,34 @@ TEST_F(TrainerProcessTest, AStandbyWaitsForItsRequestAndThenTrains) {
   }
   EXPECT_EQ(records, 200) << "more than may be on the way at once";
   EXPECT_THAT(ReadFile(folder_ + "/log", 1 << 20).value(), HasSubstr("trains s1c0r0 attempt 1"));
+}
+
+// Also when events come in one piece: the log is all that tells of a worker that is killed.
+TEST_F(TrainerProcessTest, WhatWasPrintedBeforeAnEventIsInTheLogWhenItIsKnown) {
+  const std::string gate = folder_ + "/gate";
+  ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
+  int held = -1;
+  std::vector<std::string> logs;  // As they were at each record.
+  auto process = TrainerProcess::Start(command_, [&](TrainerNews news) {
+    const auto* line = std::get_if<TrainerLine>(&news);
+    if (line != nullptr && std::holds_alternative<HelloEvent>(line->event)) {
+      // Until the records before the gate are in the pipe.
+      held = open(gate.c_str(), O_WRONLY);
+    } else if (line != nullptr && std::holds_alternative<RecordsEvent>(line->event)) {
+      logs.push_back(ReadFile(folder_ + "/log", 1 << 20).value());
+    }
+    (void)news_.Post(std::move(news));
+  });
+  ASSERT_TRUE(process.ok()) << process.status();
+  process_ = *std::move(process);
+  Give("gate:" + gate, 6);  // So few that a pipe holds them.
+  EXPECT_FALSE(NextExit().signalled);
+  close(held);
+
+  ASSERT_EQ(logs.size(), 6u);
+  for (size_t epoch = 1; epoch <= logs.size(); ++epoch) {
+    EXPECT_THAT(logs[epoch - 1], HasSubstr(fmt::format("epoch {}\n", epoch)));
+  }
 }
 
 TEST_F(TrainerProcessTest, AStandbyThatIsNotNeededGoesQuietly) {
