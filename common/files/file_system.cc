@@ -88,6 +88,13 @@ class LocalWritable final : public WritableFile {
     return FileError(shown_, "sync", errno);
   }
 
+  absl::Status TakeRoom(uint64_t size_bytes) override {
+    const int failed = posix_fallocate(file_, 0, static_cast<off_t>(size_bytes));
+    return failed == 0 ? absl::OkStatus() : FileError(shown_, "make room in", failed);
+  }
+
+  void StartSync() override { (void)sync_file_range(file_, 0, 0, SYNC_FILE_RANGE_WRITE); }
+
  private:
   const int file_;
   const std::string path_;

@@ -48,12 +48,18 @@ class WritableFile {
   virtual const std::string& path() const = 0;
   // All of it, at the end. After a failure any part of it may be there.
   virtual absl::Status Append(std::string_view bytes) = 0;
-  // All of it there, over what was; for a file of OpenToOverwrite.
+  // All of it there, over what was; not for a file of OpenToAppend. On the machine's own disk any
+  // thread, each in a range of its own.
   virtual absl::Status WriteAt(uint64_t offset_bytes, std::string_view bytes) = 0;
   // Exactly that many bytes from there on; Unavailable when the file ends before.
   virtual absl::Status ReadAt(uint64_t offset_bytes, std::span<char> into) const = 0;
   virtual absl::Status Truncate(uint64_t size_bytes) = 0;
   virtual absl::Status Sync() = 0;
+  // Where the disk can promise it: no write below that size fails for want of room.
+  // ResourceExhausted without the room.
+  virtual absl::Status TakeRoom(uint64_t) { return absl::OkStatus(); }
+  // Lets the disk begin with what was written, so that Sync finds less to do. Only a hint.
+  virtual void StartSync() {}
 };
 
 // Any thread. Failures are those of FileError.

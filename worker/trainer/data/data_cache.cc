@@ -118,21 +118,18 @@ absl::StatusOr<Dataset> DataCache::Open(const KnownDataset& known, const std::st
 }
 
 absl::Status DataCache::Keep(const std::string& identity, std::string_view file) const {
-  return Keep(identity, [&](AtomicFileWriter& writer) { return writer.Write(file); });
+  NF_RETURN_IF_ERROR(CreateDirectories(folder_));
+  NF_RETURN_IF_ERROR(WriteFileAtomically(PathOfSet(identity), file));
+  TidyAfter(identity);
+  return absl::OkStatus();
 }
 
-absl::Status DataCache::Keep(const std::string& identity,
-                             const std::function<absl::Status(AtomicFileWriter&)>& write) const {
-  NF_RETURN_IF_ERROR(CreateDirectories(folder_));
+void DataCache::TidyAfter(const std::string& identity) const {
   const std::string path = PathOfSet(identity);
-  NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Open(path));
-  NF_RETURN_IF_ERROR(write(writer));
-  NF_RETURN_IF_ERROR(writer.Commit());
   MakeRoom(folder_, limit_bytes_, 0, path);
   // The time of the file system: what was just written is of now.
   struct stat about {};
   if (stat(path.c_str(), &about) == 0) RemoveCacheOrphans(folder_, NewestTime(about));
-  return absl::OkStatus();
 }
 
 absl::Status DataCache::Remember(const FolderState& state, const std::string& identity,

@@ -18,7 +18,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,7 +27,6 @@
 #include "absl/time/time.h"
 
 #include "common/base/status.h"
-#include "common/files/atomic_file.h"
 #include "worker/trainer/data/dataset.h"
 
 namespace noisefloor::trainer {
@@ -63,13 +61,12 @@ class DataCache {
   };
   absl::StatusOr<Mapped> Map(const std::string& identity) const;
   std::string PathOfSet(const std::string& identity) const;
-  // Keep below, for content that `write` gives in pieces.
-  absl::Status Keep(const std::string& identity,
-                    const std::function<absl::Status(AtomicFileWriter&)>& write) const;
 
-  // `file` is a CanonicalFile of this identity. Then makes room: the sets whose last use is the
-  // longest ago go first, until all that are left are within the limit or in use.
+  // `file` is a CanonicalFile of this identity. Tidies.
   absl::Status Keep(const std::string& identity, std::string_view file) const;
+  // Who put the file of this set where PathOfSet says tells so. Makes room: the sets whose last use
+  // is the longest ago go first, until all that are left are within the limit or in use.
+  void TidyAfter(const std::string& identity) const;
   // Nothing, when the state is too young (`now` is wall time) to be told from a later one.
   absl::Status Remember(const FolderState& state, const std::string& identity,
                         absl::Time now) const;

@@ -19,14 +19,17 @@ namespace noisefloor::trainer {
 // Examples by rank. Images are unsigned bytes {examples, channels, height, width}.
 struct Split {
   ImageShape shape;
-  Values<uint8_t> images;
+  Values<uint8_t> images;      // {any, channels, height, width}
   Values<int64_t> labels;      // {examples}; zeros where there are attributes instead.
   Values<uint8_t> attributes;  // {examples, attributes}: 1 or 0; empty: there are none.
   Values<uint16_t> groups;     // {examples, columns of groups}: places in GroupColumn::values.
+  Values<uint32_t> places;     // {examples}: which of `images` is theirs; empty: they are in order.
 
   uint32_t size() const { return static_cast<uint32_t>(labels.size()); }
+  size_t image_bytes() const { return size() * static_cast<size_t>(shape.pixels()); }
   const uint8_t* Image(uint32_t example) const {
-    return images.data() + static_cast<size_t>(shape.pixels()) * example;
+    const size_t place = places.size() == 0 ? example : places[example];
+    return images.data() + static_cast<size_t>(shape.pixels()) * place;
   }
 };
 

@@ -10,7 +10,6 @@
 
 #include "common/base/check.h"
 #include "common/files/checksum.h"
-#include "common/files/sha256.h"
 
 namespace noisefloor::trainer {
 
@@ -20,25 +19,31 @@ static_assert(std::endian::native == std::endian::little, "numbers lie in the fi
 
 using Json = nlohmann::json;
 
-constexpr uint64_t kMagic = 0x31656761696d6e01;  // "\x01nmiage1"
+constexpr uint64_t kMagic = 0x32656761696d6e01;  // "\x01nmiage2"
 constexpr uint64_t kMostDescription = uint64_t{256} << 20;
-constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
 constexpr uint64_t kAlignment = 64;
-constexpr uint64_t kPageBytes = 4096;
 
 uint64_t RoundUp(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
+struct Foot {
+  Checksum seal = {};
+  uint64_t description_bytes = 0;
+  uint64_t magic = kMagic;
+};
+static_assert(sizeof(Foot) == 32);
+
 struct Range {
-  uint64_t begin = 0, size = 0;  // Within the body.
+  uint64_t begin = 0, size = 0;
 };
 
 struct SplitPlan {
-  Range labels, attributes, groups, images;
+  Range places, labels, attributes, groups;
 };
 
 struct Plan {
+  Range images, checksums;
   std::array<SplitPlan, 2> splits;
-  uint64_t body_begin = 0, body_bytes = 0, chunks = 0, file_bytes = 0;
+  uint64_t tail_begin = 0, description_begin = 0, foot_begin = 0;
 };
 
 size_t ImageBytesOf(const ImageSetFacts& facts) {
@@ -47,116 +52,86 @@ size_t ImageBytesOf(const ImageSetFacts& facts) {
 
 Plan PlanOf(const ImageSetFacts& facts, uint64_t description_bytes) {
   Plan plan;
+  uint64_t end = 0;
   const auto place = [&](uint64_t size) {
-    const Range range = {plan.body_bytes, size};
-    plan.body_bytes = RoundUp(plan.body_bytes + size, kAlignment);
+    const Range range = {end, size};
+    end = RoundUp(end + size, kAlignment);
     return range;
   };
+  const auto all = static_cast<uint64_t>(facts.examples[0] + facts.examples[1]);
+  plan.images = place(all * ImageBytesOf(facts));
+  plan.tail_begin = all * ImageBytesOf(facts);
   for (size_t s = 0; s < 2; ++s) {
     const auto examples = static_cast<uint64_t>(facts.examples[s]);
     SplitPlan& split = plan.splits[s];
+    split.places = place(examples * sizeof(uint32_t));
     split.labels = place(examples * sizeof(int64_t));
     split.attributes = place(examples * facts.attributes.size());
     split.groups = place(examples * facts.groups.size() * sizeof(uint16_t));
-    split.images = place(examples * ImageBytesOf(facts));
   }
-  plan.chunks = RoundUp(plan.body_bytes, kChunkBytes) / kChunkBytes;
-  plan.body_begin = RoundUp(2 * sizeof(uint64_t) + description_bytes, kPageBytes);
-  plan.file_bytes = plan.body_begin + plan.body_bytes + (plan.chunks + 1) * sizeof(Checksum);
+  plan.checksums = place(all * sizeof(Checksum));
+  plan.description_begin = end;
+  plan.foot_begin = end + description_bytes;
   return plan;
 }
 
-std::string HeadOf(const std::string& description, const Plan& plan) {
-  std::string head(plan.body_begin, '\0');
-  const uint64_t numbers[] = {kMagic, description.size()};
-  std::memcpy(head.data(), numbers, sizeof numbers);
-  std::ranges::copy(description, head.begin() + sizeof numbers);
-  return head;
-}
-
-// The body in pieces, with the checksum of each MiB.
-class BodyWriter {
+// What comes behind the images, as it grows.
+class Tail {
  public:
-  explicit BodyWriter(AtomicFileWriter& writer) : writer_(writer) { chunk_.reserve(kChunkBytes); }
+  explicit Tail(const Plan& plan) : begin_(plan.tail_begin) {
+    bytes_.reserve(plan.foot_begin + sizeof(Foot) - begin_);
+  }
 
+  void PadTo(uint64_t at) { bytes_.resize(at - begin_); }
   template <typename T>
-  absl::Status Put(std::span<const T> values) {
-    return PutBytes({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  void Put(std::span<const T> values) {
+    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
   }
-  absl::Status PadTo(uint64_t at) {
-    static constexpr char kZeros[kAlignment] = {};
-    NF_CHECK(at >= written_ && at - written_ < kAlignment);
-    return PutBytes({kZeros, at - written_});
+  template <typename T>
+  void Put(const T& value) {
+    Put(std::span<const T>(&value, 1));
   }
-  // What is left; then `checksums` are complete.
-  absl::Status Finish() { return chunk_.empty() ? absl::OkStatus() : Flush(); }
-  const std::string& checksums() const { return checksums_; }
+  std::string Take() { return std::move(bytes_); }
+  // Of what there is from a place in the file on.
+  Checksum ChecksumFrom(uint64_t at) const {
+    return ChecksumOf(std::as_bytes(std::span(bytes_)).subspan(at - begin_));
+  }
 
  private:
-  absl::Status PutBytes(std::string_view bytes) {
-    written_ += bytes.size();
-    while (!bytes.empty()) {
-      const size_t part = std::min<size_t>(bytes.size(), kChunkBytes - chunk_.size());
-      chunk_ += bytes.substr(0, part);
-      bytes.remove_prefix(part);
-      if (chunk_.size() == kChunkBytes) NF_RETURN_IF_ERROR(Flush());
-    }
-    return absl::OkStatus();
-  }
-  absl::Status Flush() {
-    const Checksum sum = ChecksumOf(std::as_bytes(std::span(chunk_)));
-    checksums_.append(reinterpret_cast<const char*>(sum.data()), sum.size());
-    const absl::Status status = writer_.Write(chunk_);
-    chunk_.clear();
-    return status;
-  }
-
-  AtomicFileWriter& writer_;
-  std::string chunk_;
-  std::string checksums_;
-  uint64_t written_ = 0;
+  const uint64_t begin_;
+  std::string bytes_;
 };
 
-struct SplitSource {
-  size_t split = 0;
-  int64_t count = 0;
-  size_t image_bytes = 0;
-};
-
-absl::Status PutSplit(const SplitPlan& plan, const SplitSource& from, const ImageExamples& examples,
-                      BodyWriter& body) {
-  const auto all = [&](const Range& range, const auto& put) -> absl::Status {
-    NF_RETURN_IF_ERROR(body.PadTo(range.begin));
-    for (int64_t rank = 0; rank < from.count; ++rank) NF_RETURN_IF_ERROR(put(rank));
-    return absl::OkStatus();
+void PutSplit(const SplitPlan& plan, size_t split, int64_t count, const ImageExampleOf& example,
+              Tail& tail) {
+  const auto all = [&](const Range& range, const auto& put) {
+    tail.PadTo(range.begin);
+    for (int64_t rank = 0; rank < count; ++rank) put(example(split, rank));
   };
-  const auto at = [&](int64_t rank) { return examples.example(from.split, rank); };
-  NF_RETURN_IF_ERROR(all(plan.labels, [&](int64_t rank) {
-    const int64_t label = at(rank).label;
-    return body.Put(std::span<const int64_t>(&label, 1));
-  }));
-  NF_RETURN_IF_ERROR(
-      all(plan.attributes, [&](int64_t rank) { return body.Put(at(rank).attributes); }));
-  NF_RETURN_IF_ERROR(all(plan.groups, [&](int64_t rank) { return body.Put(at(rank).groups); }));
-  std::vector<uint8_t> image(from.image_bytes);
-  return all(plan.images, [&](int64_t rank) -> absl::Status {
-    NF_RETURN_IF_ERROR(examples.read_image(from.split, rank, image));
-    return body.Put(std::span<const uint8_t>(image));
-  });
+  all(plan.places, [&](const ImageExample& one) { tail.Put(one.place); });
+  all(plan.labels, [&](const ImageExample& one) { tail.Put(one.label); });
+  all(plan.attributes, [&](const ImageExample& one) { tail.Put(one.attributes); });
+  all(plan.groups, [&](const ImageExample& one) { tail.Put(one.groups); });
 }
 
 absl::Status Damaged(std::string_view what) { return MakeError(absl::StatusCode::kDataLoss, what); }
 
-absl::StatusOr<ImageSetFacts> FactsIn(std::span<const std::byte> bytes) {
-  uint64_t numbers[2] = {};
-  if (bytes.size() < sizeof numbers) return Damaged(fmt::format("{} bytes", bytes.size()));
-  std::memcpy(numbers, bytes.data(), sizeof numbers);
-  if (numbers[0] != kMagic || numbers[1] > kMostDescription ||
-      numbers[1] > bytes.size() - sizeof numbers) {
-    return Damaged("its head is not that of a set of images");
+absl::StatusOr<Foot> FootOf(std::span<const std::byte> bytes) {
+  Foot foot;
+  if (bytes.size() < sizeof foot) return Damaged(fmt::format("{} bytes", bytes.size()));
+  std::memcpy(&foot, bytes.last(sizeof foot).data(), sizeof foot);
+  if (foot.magic != kMagic || foot.description_bytes > kMostDescription ||
+      foot.description_bytes > bytes.size() - sizeof foot) {
+    return Damaged("its foot is not that of a set of images");
   }
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + sizeof numbers,
-                              numbers[1]);
+  return foot;
+}
+
+absl::StatusOr<ImageSetFacts> FactsIn(std::span<const std::byte> bytes, const Foot& foot) {
+  const auto description =
+      bytes.first(bytes.size() - sizeof foot).last(static_cast<size_t>(foot.description_bytes));
+  const std::string_view text(reinterpret_cast<const char*>(description.data()),
+                              description.size());
   try {
     const Json json = Json::parse(text);
     ImageSetFacts facts;
@@ -181,53 +156,50 @@ absl::StatusOr<ImageSetFacts> FactsIn(std::span<const std::byte> bytes) {
   return Damaged("its description cannot be read");
 }
 
-absl::Status CheckBytes(std::span<const std::byte> bytes, const Plan& plan,
-                        const std::vector<Range>& used) {
-  if (bytes.size() != plan.file_bytes) {
-    return Damaged(fmt::format("{} bytes; expected {}", bytes.size(), plan.file_bytes));
+// Size, and all but the images.
+absl::Status CheckTail(std::span<const std::byte> bytes, const Plan& plan, const Foot& foot) {
+  const uint64_t expected = plan.foot_begin + sizeof foot;
+  if (bytes.size() != expected) {
+    return Damaged(fmt::format("{} bytes; expected {}", bytes.size(), expected));
   }
-  const auto body = bytes.subspan(plan.body_begin, plan.body_bytes);
-  const auto foot = bytes.subspan(plan.body_begin + plan.body_bytes);
-  Sha256 sealed;
-  sealed.Update(bytes.first(plan.body_begin));
-  sealed.Update(foot.first(plan.chunks * sizeof(Checksum)));
-  const Sha256Digest digest = sealed.Digest();
-  if (std::memcmp(foot.data() + plan.chunks * sizeof(Checksum), digest.data(), sizeof(Checksum)) !=
-      0) {
-    return Damaged("its head has another checksum than was written");
+  const uint64_t begin = plan.splits[0].places.begin;
+  if (ChecksumOf(bytes.subspan(begin, plan.foot_begin - begin)) == foot.seal) {
+    return absl::OkStatus();
   }
-  std::vector<bool> wanted(plan.chunks);
-  for (const Range& range : used) {
-    for (uint64_t at = range.begin / kChunkBytes;
-         range.size > 0 && at <= (range.begin + range.size - 1) / kChunkBytes; ++at) {
-      wanted[at] = true;
-    }
-  }
-  for (uint64_t chunk = 0; chunk < plan.chunks; ++chunk) {
-    if (!wanted[chunk]) continue;
-    const uint64_t begin = chunk * kChunkBytes;
-    const Checksum sum =
-        ChecksumOf(body.subspan(begin, std::min<uint64_t>(kChunkBytes, body.size() - begin)));
-    if (std::memcmp(foot.data() + chunk * sizeof sum, sum.data(), sum.size()) != 0) {
-      return Damaged(fmt::format("MiB {} has another checksum than was written", chunk));
-    }
-  }
-  return absl::OkStatus();
+  return Damaged("its tables have another checksum than was written");
 }
 
 template <typename T>
-Values<T> Look(const DataCache::Mapped& file, const Plan& plan, const Range& range) {
-  const auto* first = reinterpret_cast<const T*>(file.bytes.data() + plan.body_begin + range.begin);
+Values<T> Look(const DataCache::Mapped& file, const Range& range) {
+  const auto* first = reinterpret_cast<const T*>(file.bytes.data() + range.begin);
   return {std::span(first, range.size / sizeof(T)), file.holder};
 }
 
 // The first `limit` examples; 0: all.
 SplitPlan Shortened(SplitPlan plan, int64_t examples, int64_t limit) {
   if (limit == 0 || examples == 0) return plan;
-  for (Range* range : {&plan.labels, &plan.attributes, &plan.groups, &plan.images}) {
+  for (Range* range : {&plan.places, &plan.labels, &plan.attributes, &plan.groups}) {
     range->size = range->size / static_cast<uint64_t>(examples) * static_cast<uint64_t>(limit);
   }
   return plan;
+}
+
+absl::Status CheckPlaces(const Split& split, size_t images) {
+  const auto inside = [&](uint32_t place) { return place < images; };
+  if (std::ranges::all_of(split.places, inside)) return absl::OkStatus();
+  return Damaged("an example has an image that is not there");
+}
+
+absl::Status CheckImages(const Split& split, std::string_view name,
+                         std::span<const Checksum> checksums) {
+  const auto bytes = static_cast<size_t>(split.shape.pixels());
+  for (uint32_t rank = 0; rank < split.size(); ++rank) {
+    const std::span image(split.Image(rank), bytes);
+    if (ChecksumOf(std::as_bytes(image)) == checksums[split.places[rank]]) continue;
+    return Damaged(fmt::format("the image of {} example {} has another checksum than was written",
+                               name, rank));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -245,24 +217,19 @@ std::string DescribeSet(const ImageSetFacts& facts, bool bare) {
   return json.dump();
 }
 
-absl::Status WriteImageFile(const ImageSetFacts& facts, const ImageExamples& examples,
-                            AtomicFileWriter& writer) {
+std::string ImageFileTail(const ImageSetFacts& facts, const ImageExampleOf& example,
+                          std::span<const Checksum> checksums) {
   const std::string description = DescribeSet(facts, false);
   const Plan plan = PlanOf(facts, description.size());
-  const std::string head = HeadOf(description, plan);
-  NF_RETURN_IF_ERROR(writer.Write(head));
-  BodyWriter body(writer);
-  for (size_t s = 0; s < 2; ++s) {
-    const SplitSource from = {s, facts.examples[s], ImageBytesOf(facts)};
-    NF_RETURN_IF_ERROR(PutSplit(plan.splits[s], from, examples, body));
-  }
-  NF_RETURN_IF_ERROR(body.PadTo(plan.body_bytes));
-  NF_RETURN_IF_ERROR(body.Finish());
-  Sha256 seal;
-  const Sha256Digest digest = seal.Update(head).Update(body.checksums()).Digest();
-  NF_RETURN_IF_ERROR(writer.Write(body.checksums()));
-  return writer.Write(
-      std::string_view(reinterpret_cast<const char*>(digest.data()), sizeof(Checksum)));
+  Tail tail(plan);
+  for (size_t s = 0; s < 2; ++s) PutSplit(plan.splits[s], s, facts.examples[s], example, tail);
+  tail.PadTo(plan.checksums.begin);
+  tail.Put(checksums);
+  tail.PadTo(plan.description_begin);
+  tail.Put(std::span<const char>(description));
+  tail.Put(Foot{.seal = tail.ChecksumFrom(plan.splits[0].places.begin),
+                .description_bytes = description.size()});
+  return tail.Take();
 }
 
 absl::Status CheckLimits(const std::string& name, const std::array<int64_t, 2>& examples,
@@ -279,18 +246,12 @@ absl::Status CheckLimits(const std::string& name, const std::array<int64_t, 2>& 
 absl::StatusOr<Dataset> FromImageFile(const DataCache::Mapped& file, const std::string& name,
                                       std::string_view identity, ExampleLimits limits,
                                       Trust trust) {
-  NF_ASSIGN_OR_RETURN(const ImageSetFacts facts, FactsIn(file.bytes));
+  NF_ASSIGN_OR_RETURN(const Foot foot, FootOf(file.bytes));
+  NF_ASSIGN_OR_RETURN(const ImageSetFacts facts, FactsIn(file.bytes, foot));
   if (facts.identity != identity) return Damaged("it is of another set");
   NF_RETURN_IF_ERROR(CheckLimits(name, facts.examples, limits));
-  const Plan plan = PlanOf(facts, DescribeSet(facts, false).size());
-  const std::array<SplitPlan, 2> used = {Shortened(plan.splits[0], facts.examples[0], limits.train),
-                                         Shortened(plan.splits[1], facts.examples[1], limits.test)};
-  std::vector<Range> ranges;
-  for (const SplitPlan& split : used) {
-    if (trust == Trust::kBody) break;
-    ranges.insert(ranges.end(), {split.labels, split.attributes, split.groups, split.images});
-  }
-  NF_RETURN_IF_ERROR(CheckBytes(file.bytes, plan, ranges));
+  const Plan plan = PlanOf(facts, foot.description_bytes);
+  NF_RETURN_IF_ERROR(CheckTail(file.bytes, plan, foot));
   Dataset dataset;
   dataset.name = name;
   dataset.identity = identity;
@@ -299,11 +260,22 @@ absl::StatusOr<Dataset> FromImageFile(const DataCache::Mapped& file, const std::
   dataset.classes = static_cast<int64_t>(facts.attributes.empty() ? facts.classes.size()
                                                                   : facts.attributes.size());
   dataset.shape = {3, facts.image_size, facts.image_size};
+  const auto images = Look<uint8_t>(file, plan.images);
+  const auto checksums = Look<Checksum>(file, plan.checksums);
+  const std::array<int64_t, 2> limit = {limits.train, limits.test};
   for (size_t s = 0; s < 2; ++s) {
-    (s == 0 ? dataset.train : dataset.test) = {
-        dataset.shape, Look<uint8_t>(file, plan, used[s].images),
-        Look<int64_t>(file, plan, used[s].labels), Look<uint8_t>(file, plan, used[s].attributes),
-        Look<uint16_t>(file, plan, used[s].groups)};
+    const SplitPlan used = Shortened(plan.splits[s], facts.examples[s], limit[s]);
+    Split& split = s == 0 ? dataset.train : dataset.test;
+    split = {dataset.shape,
+             images,
+             Look<int64_t>(file, used.labels),
+             Look<uint8_t>(file, used.attributes),
+             Look<uint16_t>(file, used.groups),
+             Look<uint32_t>(file, used.places)};
+    NF_RETURN_IF_ERROR(CheckPlaces(split, checksums.size()));
+    if (trust == Trust::kImages) continue;
+    NF_RETURN_IF_ERROR(
+        CheckImages(split, s == 0 ? "train" : "test", {checksums.data(), checksums.size()}));
   }
   return dataset;
 }

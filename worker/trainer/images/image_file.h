@@ -1,11 +1,14 @@
-// A set of images of its user's own in canonical order, as one file of the cache that is mapped.
+// A set of images of its user's own, as one file of the cache that is mapped. Images come first, in
+// the order in which they were decoded: what their canonical order is is known when all are, and
+// nothing is written twice.
 //
-//   head   magic (64 bits, little endian), bytes of the description (64 bits), the description:
-//   JSON
-//          of what is in the set (ImageSetFacts); zeros up to a multiple of 4096
-//   body   of train and of test in turn: labels (64 bits each), attributes (bytes), groups (16
-//          bits), images (bytes, {examples, 3, size, size}); each part begins at a multiple of 64
-//   foot   the checksum of each MiB of the body; the checksum of the head and these
+//   images       bytes, {examples of train and test, 3, size, size}; zeros up to a multiple of 64
+//   tables       of train and of test in turn, by rank: places of their images (32 bits, little
+//                endian, as all numbers), labels (64 bits), attributes (bytes), groups (16 bits);
+//                each begins at a multiple of 64, and so does what follows
+//   checksums    of each image, by place
+//   description  JSON of what is in the set (ImageSetFacts)
+//   foot         the checksum of all since the tables; bytes of the description, magic (64 bits)
 #pragma once
 
 #include <array>
@@ -17,7 +20,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/files/atomic_file.h"
+#include "common/files/checksum.h"
 #include "worker/trainer/data/data_cache.h"
 #include "worker/trainer/data/dataset.h"
 
@@ -36,26 +39,24 @@ struct ImageSetFacts {
 // As JSON, keys sorted, without the identity when `bare`.
 std::string DescribeSet(const ImageSetFacts& facts, bool bare);
 
-// An example as it lies in the file, without its image.
+// An example as it lies in the file.
 struct ImageExample {
+  uint32_t place = 0;  // Of its image.
   int64_t label = 0;
   std::span<const uint8_t> attributes;
   std::span<const uint16_t> groups;
 };
-// What is known of a rank of a split, 0 train and 1 test; examples are asked for several times.
-struct ImageExamples {
-  std::function<ImageExample(size_t split, int64_t rank)> example;
-  std::function<absl::Status(size_t split, int64_t rank, std::span<uint8_t> image)> read_image;
-};
+// Of a rank of a split, 0 train and 1 test; each is asked for several times.
+using ImageExampleOf = std::function<ImageExample(size_t split, int64_t rank)>;
 
-absl::Status WriteImageFile(const ImageSetFacts& facts, const ImageExamples& examples,
-                            AtomicFileWriter& writer);
+// What comes behind the images; `checksums` are theirs, by place.
+std::string ImageFileTail(const ImageSetFacts& facts, const ImageExampleOf& example,
+                          std::span<const Checksum> checksums);
 
-// As FromCanonicalFile: DataLoss, saying what is wrong, unless the head and what is used of the
-// body are as they were written and of this identity. InvalidArgument for limits above what there
-// is.
-// With Trust::kBody the checksums of the body are not compared.
-enum class Trust : uint8_t { kNothing, kBody };
+// As FromCanonicalFile: DataLoss, saying what is wrong, unless the tables and the images that are
+// used are as they were written and of this identity. InvalidArgument for limits above what there
+// is. With Trust::kImages those are not compared with their checksums.
+enum class Trust : uint8_t { kNothing, kImages };
 absl::StatusOr<Dataset> FromImageFile(const DataCache::Mapped& file, const std::string& name,
                                       std::string_view identity, ExampleLimits limits,
                                       Trust trust = Trust::kNothing);

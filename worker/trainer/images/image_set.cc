@@ -26,6 +26,7 @@ namespace {
 
 constexpr size_t kBatchPictures = 64;
 constexpr size_t kBatchBytes = size_t{64} << 20;
+constexpr size_t kStartSyncBytes = size_t{8} << 20;
 
 absl::StatusOr<std::string> FindFolder(const std::string& name, std::string_view roots) {
   for (std::string_view rest = roots; !rest.empty();) {
@@ -112,9 +113,11 @@ class Decoding {
     for (const std::exception_ptr& one : thrown) {
       if (one) std::rethrow_exception(one);
     }
+    written_bytes_ += waiting_.size() * set_.pixels.slot_bytes();
     waiting_.clear();
     waiting_bytes_ = 0;
     for (const absl::Status& result : results) NF_RETURN_IF_ERROR(result);
+    StartSync();
     return absl::OkStatus();
   }
 
@@ -133,21 +136,29 @@ class Decoding {
     return set_.pixels.Put(set_.slots[place], tools.pixels);
   }
 
+  // The disk writes while more is decoded.
+  void StartSync() {
+    if (!set_.pixels.in_file() || written_bytes_ < kStartSyncBytes) return;
+    set_.pixels.StartSync();
+    written_bytes_ = 0;
+  }
+
   ReadSet& set_;
   std::vector<Tools> tools_;
   std::vector<std::pair<size_t, std::string>> waiting_;
   size_t waiting_bytes_ = 0;
+  size_t written_bytes_ = 0;
 };
 
-absl::StatusOr<PixelStore> MakeStore(uint64_t pictures, size_t picture_bytes,
-                                     const ImageSource& source, std::vector<std::string>& notes) {
+PixelStore MakeStore(uint64_t pictures, size_t picture_bytes, const ImageSource& source,
+                     std::vector<std::string>& notes) {
   if (source.cache != nullptr) {
-    auto store = PixelStore::Make(pictures, picture_bytes, source.cache->folder());
-    if (store.ok()) return store;
+    auto store = PixelStore::Aside(pictures, picture_bytes, source.cache->folder());
+    if (store.ok()) return *std::move(store);
     notes.push_back(
         fmt::format("data cache: {}; decoded in memory instead", Message(store.status())));
   }
-  return PixelStore::Make(pictures, picture_bytes, "");
+  return PixelStore::InMemory(pictures, picture_bytes);
 }
 
 absl::StatusOr<ReadSet> ReadSetOf(const std::string& folder, const ImageSettings& settings,
@@ -163,7 +174,7 @@ absl::StatusOr<ReadSet> ReadSetOf(const std::string& folder, const ImageSettings
     slots.push_back(wanted.back() ? used++ : 0);
   }
   const auto picture_bytes = static_cast<size_t>(3 * settings.image_size * settings.image_size);
-  NF_ASSIGN_OR_RETURN(PixelStore pixels, MakeStore(used, picture_bytes, source, notes));
+  PixelStore pixels = MakeStore(used, picture_bytes, source, notes);
   std::vector<Sha256Digest> digests(tree.entries.size());
   ReadSet set = {std::move(tree), std::move(labels), std::move(pixels), std::move(slots),
                  std::move(digests)};
@@ -213,7 +224,8 @@ ImageSetFacts FactsOf(const ReadSet& set, const Order& order, const ImageSetting
 ImageExample ExampleOf(const ReadSet& set, size_t place) {
   const ImageLabels& labels = set.labels;
   const size_t attributes = labels.attributes.size(), groups = labels.groups.size();
-  return {labels.label[place], std::span(labels.attribute).subspan(place * attributes, attributes),
+  return {static_cast<uint32_t>(set.slots[place]), labels.label[place],
+          std::span(labels.attribute).subspan(place * attributes, attributes),
           std::span(labels.group).subspan(place * groups, groups)};
 }
 
@@ -262,24 +274,19 @@ absl::StatusOr<Dataset> FromCache(const DataCache& cache, const std::string& nam
   return Annotate(dataset.status(), cache.PathOfSet(identity));
 }
 
-absl::StatusOr<Dataset> ThroughCache(const DataCache& cache, const ReadSet& set, const Order& order,
+// Of a set whose pixels lie in a file.
+absl::StatusOr<Dataset> ThroughCache(const DataCache& cache, ReadSet& set, const Order& order,
                                      const ImageSetFacts& facts, const std::string& name,
                                      ExampleLimits limits) {
   if (auto there = FromCache(cache, name, facts.identity, limits); there.ok()) return there;
-  NF_RETURN_IF_ERROR(cache.Keep(facts.identity, [&](AtomicFileWriter& writer) {
-    const auto place = [&](size_t split, int64_t rank) {
-      return order[split][static_cast<size_t>(rank)];
-    };
-    return WriteImageFile(
-        facts,
-        {[&](size_t split, int64_t rank) { return ExampleOf(set, place(split, rank)); },
-         [&](size_t split, int64_t rank, std::span<uint8_t> image) {
-           return PixelsOf(set, place(split, rank), image);
-         }},
-        writer);
-  }));
+  const auto example = [&](size_t split, int64_t rank) {
+    return ExampleOf(set, order[split][static_cast<size_t>(rank)]);
+  };
+  const std::string tail = ImageFileTail(facts, example, set.pixels.checksums());
+  NF_RETURN_IF_ERROR(set.pixels.KeepAt(cache.PathOfSet(facts.identity), tail));
+  cache.TidyAfter(facts.identity);
   // What was written just now has not been to the disk and back.
-  return FromCache(cache, name, facts.identity, limits, Trust::kBody);
+  return FromCache(cache, name, facts.identity, limits, Trust::kImages);
 }
 
 // All that a state of the files and these settings decides.
@@ -317,7 +324,7 @@ absl::StatusOr<Dataset> LoadImages(const ImageSettings& settings, const ImageSou
       note(dataset.status(), "made anew from the source files");
     }
   }
-  NF_ASSIGN_OR_RETURN(const ReadSet set, ReadSetOf(folder, settings, source, notes));
+  NF_ASSIGN_OR_RETURN(ReadSet set, ReadSetOf(folder, settings, source, notes));
   NF_ASSIGN_OR_RETURN(const TreeState after, StateOfTree(folder, AskedOf(settings)));
   if (after.key != state.key) {
     return MakeError(absl::StatusCode::kDataLoss, folder + ": changed while it was read");
@@ -326,7 +333,7 @@ absl::StatusOr<Dataset> LoadImages(const ImageSettings& settings, const ImageSou
   const ImageSetFacts facts = FactsOf(set, order, settings);
   NF_RETURN_IF_ERROR(CheckLimits(settings.name, facts.examples, limits));
   std::optional<Dataset> dataset;
-  if (cache != nullptr) {
+  if (set.pixels.in_file()) {
     auto kept = ThroughCache(*cache, set, order, facts, settings.name, limits);
     if (kept.ok()) {
       dataset = *std::move(kept);

@@ -31,9 +31,9 @@ struct ImageSource {
 };
 
 // Reads a set, or takes it from the cache, as LoadDataset does. With a cache, memory is bounded:
-// what is decoded lies in a file without a name in the cache's folder until it is ranked. NotFound:
-// no folder. InvalidArgument, DataLoss, PermissionDenied: the file and what is wrong with it; of
-// several broken ones the first in order. `now`: wall time.
+// what is decoded lies in what becomes the set's file. NotFound: no folder. InvalidArgument,
+// DataLoss, PermissionDenied: the file and what is wrong with it; of several broken ones the first
+// in order. `now`: wall time.
 absl::StatusOr<Dataset> LoadImages(const ImageSettings& settings, const ImageSource& source,
                                    ExampleLimits limits, absl::Time now);
 

@@ -1,13 +1,17 @@
 // Folders, tars and tables as data sets: what is in them, their identity, and the cache.
 #include "worker/trainer/images/image_set.h"
 
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/files/atomic_file.h"
 #include "common/files/sha256.h"
 #include "tests/worker/trainer/images/own_images.h"
 #include "worker/trainer/data/examples_seen.h"
@@ -102,7 +106,7 @@ TEST(ImageSetTest, ATarIsTheFolderItWasMadeOf) {
   const Dataset loose = Load(root, PetsSettings()).value();
   const Dataset tar = Load(packed, PetsSettings()).value();
   EXPECT_EQ(tar.identity, loose.identity);
-  EXPECT_EQ(tar.train.images, loose.train.images);
+  EXPECT_EQ(ImagesOf(tar.train), ImagesOf(loose.train));
   EXPECT_EQ(tar.test.labels, loose.test.labels);
 
   // What is hidden is passed over in both.
@@ -126,7 +130,7 @@ TEST(ImageSetTest, ThreadsChangeNothing) {
   const Dataset one = Load(root, FacesSettings()).value();
   const Dataset four = Load(root, FacesSettings(), {}, 4).value();
   EXPECT_EQ(one.identity, four.identity);
-  EXPECT_EQ(one.train.images, four.train.images);
+  EXPECT_EQ(ImagesOf(one.train), ImagesOf(four.train));
 }
 
 TEST(ImageSetTest, AColumnOfTheTableIsAClass) {
@@ -242,12 +246,12 @@ TEST_F(ImageCacheTest, ASetFromTheCacheIsTheSet) {
     EXPECT_EQ(set->attributes, plain.attributes);
     EXPECT_EQ(set->groups, plain.groups);
     EXPECT_THAT(set->notes, IsEmpty());
-    EXPECT_EQ(set->test.images, plain.test.images);
+    EXPECT_EQ(ImagesOf(set->test), ImagesOf(plain.test));
     EXPECT_EQ(set->test.attributes, plain.test.attributes);
     EXPECT_EQ(set->test.groups, plain.test.groups);
     EXPECT_EQ(set->test.labels.size(), 2u);
   }
-  EXPECT_EQ(made.train.images, plain.train.images);
+  EXPECT_EQ(ImagesOf(made.train), ImagesOf(plain.train));
   EXPECT_EQ(found.train.size(), 2u);
   EXPECT_EQ(FilesOfCache(".data"), (std::vector{cache_.folder() + "/" + plain.identity + ".data"}));
   EXPECT_EQ(FilesOfCache(".source").size(), 1u);
@@ -276,7 +280,7 @@ TEST_F(ImageCacheTest, WhatLiesInAFileMeanwhileIsLeftNowhere) {
           .value();
   const Dataset plain = Load(root_, FacesSettings()).value();
   EXPECT_EQ(set.identity, plain.identity);
-  EXPECT_EQ(set.train.images, plain.train.images);
+  EXPECT_EQ(ImagesOf(set.train), ImagesOf(plain.train));
   EXPECT_THAT(set.notes, IsEmpty());
   EXPECT_THAT(FilesOfCache(""), testing::SizeIs(2));  // The set and its source: nothing is left.
 }
@@ -291,12 +295,18 @@ TEST_F(ImageCacheTest, ChangedFilesAreReadAgain) {
 
 TEST_F(ImageCacheTest, ADamagedFileIsNamedAndMadeAnew) {
   const Dataset made = LoadCached().value();
+  const std::string images = ImagesOf(made.train);  // Before what it looks into is damaged.
   const std::string path = FilesOfCache(".data").at(0);
-  for (const auto& [at, what] :
-       {std::pair<std::streamoff, const char*>{0, "its head is not that of a set of images"},
-        {40, "its description cannot be read"},
-        {4095, "its head has another checksum than was written"},
-        {4096, "MiB 0 has another checksum than was written"}}) {
+  const auto size = static_cast<std::streamoff>(std::filesystem::file_size(path));
+  const auto at_beginning = std::ranges::find(made.train.places, 0u) - made.train.places.begin();
+  const std::string of_image = fmt::format(
+      "the image of train example {} has another checksum than was written", at_beginning);
+  const char* const tables = "its tables have another checksum than was written";
+  for (const auto& [at, what] : {std::pair<std::streamoff, std::string>{0, of_image},
+                                 {6 * 192, tables},  // Six images.
+                                 {size - 33, "its description cannot be read"},
+                                 {size - 32, tables},
+                                 {size - 8, "its foot is not that of a set of images"}}) {
     {
       std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
       file.seekp(at);
@@ -305,8 +315,70 @@ TEST_F(ImageCacheTest, ADamagedFileIsNamedAndMadeAnew) {
     const Dataset again = LoadCached().value();
     EXPECT_THAT(again.notes, ElementsAre("data cache: " + path + ": " + what +
                                          "; made anew from the source files"));
-    EXPECT_EQ(again.train.images, made.train.images);
+    EXPECT_EQ(ImagesOf(again.train), images);
     EXPECT_THAT(LoadCached().value().notes, IsEmpty());
+  }
+}
+
+TEST_F(ImageCacheTest, AFileOfAnotherSizeIsNotRead) {
+  const Dataset made = LoadCached().value();
+  const std::string path = FilesOfCache(".data").at(0);
+  const auto whole = ReadFile(path, 1 << 20).value();
+  for (const auto& [content, what] :
+       {std::pair<std::string, std::string>{"", "0 bytes"},
+        {whole.substr(0, 31), "31 bytes"},
+        {whole.substr(0, whole.size() - 1), "its foot is not that of a set of images"},
+        {whole.substr(64),
+         fmt::format("{} bytes; expected {}", whole.size() - 64, whole.size())}}) {
+    std::ofstream(path, std::ios::binary) << content;
+    EXPECT_THAT(LoadCached().value().notes, ElementsAre("data cache: " + path + ": " + what +
+                                                        "; made anew from the source files"));
+  }
+}
+
+// What lies beyond the limits is not looked at.
+TEST_F(ImageCacheTest, OnlyImagesThatAreUsedAreCompared) {
+  const Dataset made = LoadCached().value();
+  {
+    std::fstream file(FilesOfCache(".data").at(0), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(192 * made.train.places[3]);
+    file.put(static_cast<char>(~made.train.Image(3)[0]));
+  }
+  EXPECT_THAT(LoadCached({.train = 3}).value().notes, IsEmpty());
+  EXPECT_THAT(LoadCached({.train = 4}).value().notes, testing::SizeIs(1));
+}
+
+TEST_F(ImageCacheTest, WhatCannotBeMovedToItsPlaceIsUsedFromMemory) {
+  const Dataset plain = Load(root_, FacesSettings()).value();
+  folder_.Put("cache/" + plain.identity + ".data/in the way", "");
+  const Dataset set = LoadCached().value();
+  EXPECT_EQ(ImagesOf(set.train), ImagesOf(plain.train));
+  EXPECT_EQ(ImagesOf(set.test), ImagesOf(plain.test));
+  EXPECT_THAT(set.notes, ElementsAre(testing::HasSubstr("; done without")));
+  EXPECT_THAT(FilesOfCache(""), testing::SizeIs(1)) << "the folder that is in the way";
+}
+
+TEST(ImageFileTest, APlaceThatIsNotThereIsDamage) {
+  ImageSetFacts facts = {.identity = "x", .image_size = 2, .examples = {1, 0}};
+  for (const uint32_t place : {0u, 1u}) {
+    const std::vector<uint8_t> image(12, 5);
+    const std::vector<Checksum> sums = {ChecksumOf(std::as_bytes(std::span(image)))};
+    const auto example = [&](size_t, int64_t) { return ImageExample{.place = place, .label = 3}; };
+    // As aligned as a mapped file.
+    std::vector<std::max_align_t> room(1000);
+    const std::string file =
+        std::string(image.begin(), image.end()) + ImageFileTail(facts, example, sums);
+    std::memcpy(room.data(), file.data(), file.size());
+    const DataCache::Mapped mapped = {std::as_bytes(std::span(room)).first(file.size()), nullptr};
+    const auto set = FromImageFile(mapped, "set", "x", {});
+    if (place == 0) {
+      ASSERT_TRUE(set.ok()) << set.status();
+      EXPECT_EQ(set->train.labels[0], 3);
+      EXPECT_EQ(set->train.Image(0)[11], 5);
+    } else {
+      EXPECT_EQ(set.status().code(), absl::StatusCode::kDataLoss);
+      EXPECT_EQ(Message(set.status()), "an example has an image that is not there");
+    }
   }
 }
 
@@ -314,7 +386,7 @@ TEST_F(ImageCacheTest, ACacheThatFailsIsDoneWithout) {
   folder_.Put("cache", "a file");
   const Dataset set = LoadCached().value();
   EXPECT_EQ(set.identity, Load(root_, FacesSettings()).value().identity);
-  EXPECT_EQ(set.notes.size(), 2u);
+  EXPECT_THAT(set.notes, ElementsAre(testing::HasSubstr("; decoded in memory instead")));
 }
 
 TEST(GroupsCsvTest, QuotesWhatMustBe) {

@@ -62,6 +62,16 @@ inline std::vector<test::TarEntry> PetsEntries() {
 
 inline std::string PetsTar() { return test::Tar(PetsEntries()); }
 
+// As bytes, in order.
+inline std::string ImagesOf(const Split& split) {
+  std::string all;
+  for (uint32_t i = 0; i < split.size(); ++i) {
+    all.append(reinterpret_cast<const char*>(split.Image(i)),
+               static_cast<size_t>(split.shape.pixels()));
+  }
+  return all;
+}
+
 inline absl::StatusOr<Dataset> Load(const DataRoot& root, const ImageSettings& settings,
                                     ExampleLimits limits = {}, int64_t threads = 1) {
   return LoadImages(settings, {.data_root = root.path(), .threads = threads}, limits,

@@ -5,6 +5,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/worker/trainer/cuda/rehearsal.h"
 #include "tests/worker/trainer/torch/failing_launcher.h"
 #include "tests/worker/trainer/torch/formula.h"
@@ -49,6 +52,31 @@ TEST(DeviceImagesTest, BatchesOfADeviceAreThoseOfTheHost) {
       EXPECT_EQ(*host->HashFirst(), *device->HashFirst());
     }
   }
+}
+
+// Images may lie in another order than their examples, as those of a folder in the cache.
+TEST(DeviceImagesTest, ImagesGoToADeviceInTheOrderOfTheirExamples) {
+  const Dataset plain = DrawnDataset({3, 5, 5}, 12);
+  Dataset moved = plain;
+  const auto pixels = static_cast<size_t>(plain.shape.pixels());
+  std::vector<uint8_t> images((plain.train.size() + 1) * pixels, 0xee);
+  std::vector<uint32_t> places;
+  for (uint32_t example = 0; example < plain.train.size(); ++example) {
+    places.push_back((5 * example + 1) % (plain.train.size() + 1));
+    std::copy_n(plain.train.Image(example), pixels, images.data() + places.back() * pixels);
+  }
+  moved.train.images = std::move(images);
+  moved.train.places = std::move(places);
+  const Specification specification = SpecificationOf("mlp");
+  const Streams streams = MakeStreams(specification);
+  cuda::rehearsal::RehearsalLauncher launcher(1);
+  auto host = TrainingBatches::Make(specification, plain, streams);
+  auto device = TrainingBatches::Make(specification, moved, streams, {{at::kCPU, &launcher}});
+  ASSERT_TRUE(host.ok() && device.ok());
+  const auto batch = host->Next();
+  ASSERT_TRUE(batch.ok());
+  EXPECT_TRUE(at::equal(host->Load(*batch, 0, 8).images, device->Load(*batch, 0, 8).images));
+  EXPECT_EQ(launcher.launches(), 1u);
 }
 
 TEST(DeviceImagesTest, AttributesOfExamplesOnADeviceAreThoseOfTheHost) {

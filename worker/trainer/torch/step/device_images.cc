@@ -2,6 +2,7 @@
 
 #include <c10/core/DeviceGuard.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,17 @@ at::Tensor OnDevice(const Values<T>& values, at::ScalarType type, at::Device dev
   const auto count = static_cast<int64_t>(values.size());
   return at::from_blob(const_cast<T*>(values.data()), {count}, type)
       .to(device, type, /*non_blocking=*/false, /*copy=*/true);
+}
+
+// In order.
+at::Tensor ImagesOnDevice(const Split& split, at::Device device) {
+  if (split.places.size() == 0) return OnDevice(split.images, at::kByte, device);
+  const at::Tensor images = at::empty({static_cast<int64_t>(split.image_bytes())}, at::kByte);
+  auto* next = images.mutable_data_ptr<uint8_t>();
+  for (uint32_t example = 0; example < split.size(); ++example) {
+    next = std::copy_n(split.Image(example), split.shape.pixels(), next);
+  }
+  return images.to(device);
 }
 
 }  // namespace
@@ -54,14 +66,14 @@ std::vector<cuda::KernelLauncher*> LaunchersOf(const std::vector<GpuKernels>& ke
 }
 
 bool DeviceImages::Fits(const Split& split) {
-  return split.images.size() <= kMostBytes && split.shape.pixels() < int64_t{1} << 31;
+  return split.image_bytes() <= kMostBytes && split.shape.pixels() < int64_t{1} << 31;
 }
 
 DeviceImages::DeviceImages(const Split& split, const cuda::ImageRule& rule,
                            const AugmentDraws& draws, at::Device device,
                            cuda::KernelLauncher& launcher)
     : shape_(split.shape),
-      images_(OnDevice(split.images, at::kByte, device)),
+      images_(ImagesOnDevice(split, device)),
       labels_(OnDevice(split.labels, at::kLong, device)),
       rule_(rule),
       draws_(draws),

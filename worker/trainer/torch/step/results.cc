@@ -105,7 +105,7 @@ absl::Status Results::WriteEvaluationSet() {
   const ImageShape& shape = test.shape;
   const int64_t plane = shape.height * shape.width;
   std::vector<uint8_t> images;
-  images.reserve(test.images.size());
+  images.reserve(test.image_bytes());
   for (uint32_t i = 0; i < test.size(); ++i) {
     const uint8_t* image = test.Image(i);
     for (int64_t pixel = 0; pixel < plane; ++pixel) {
