@@ -124,9 +124,7 @@ passes, 5 when it fails, 6 when that is not decided.)";
     for (const std::string& margin : margins_) {
       NF_RETURN_IF_ERROR(ReadMargin(margin, given, options_.margins));
     }
-    if (!junit_.empty() && junit_ == page_) {
-      return InvalidInput("--junit and --page: expected two files, got one");
-    }
+    NF_RETURN_IF_ERROR(CheckIsTwoFiles());
     for (const std::string& side : {a_, b_}) NF_RETURN_IF_ERROR(CheckIsThere(side));
     for (std::string* const path : {&junit_, &page_}) {
       if (path->empty()) continue;
@@ -166,6 +164,17 @@ passes, 5 when it fails, 6 when that is not decided.)";
   }
 
  private:
+  // Also when neither is there yet.
+  absl::Status CheckIsTwoFiles() const {
+    if (junit_.empty() || page_.empty()) return absl::OkStatus();
+    std::error_code junit, page;
+    const bool same = std::filesystem::weakly_canonical(junit_, junit) ==
+                          std::filesystem::weakly_canonical(page_, page) &&
+                      !junit && !page;
+    if (!same && junit_ != page_) return absl::OkStatus();
+    return InvalidInput("--junit and --page: expected two files, got one");
+  }
+
   // Where an export lies; "" of a sweep.
   static std::string From(const std::string& side) { return ParseSweepId(side) ? "" : side; }
 

@@ -201,7 +201,9 @@ class Infer final : public Command {
       table.Add({pair.train_hardware, pair.infer_hardware, std::to_string(pair.members),
                  std::to_string(pair.done),
                  own ? fmt::format("{} of {}", pair.same, pair.same + pair.different) : "-",
-                 own ? fmt::format("{:.2f} %", 100 * pair.largest_top1_difference) : "-"});
+                 own && pair.largest_top1_difference
+                     ? fmt::format("{:.2f} %", 100 * *pair.largest_top1_difference)
+                     : "-"});
     }
     table.Print(context);
     context.out << fmt::format(

@@ -140,7 +140,7 @@ std::vector<InferPair> PairClasses(const std::vector<InferRow>& rows) {
     const double difference =
         std::abs(MetricOf(row.member, "top1") - MetricOf(row.subject, "top1"));
     if (std::isfinite(difference)) {
-      pair.largest_top1_difference = std::max(pair.largest_top1_difference, difference);
+      pair.largest_top1_difference = std::max(pair.largest_top1_difference.value_or(0), difference);
     }
   }
   std::vector<InferPair> found;

@@ -1,6 +1,7 @@
 // What an inference says of its subjects: train-on x infer-on, a row for each of its members.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,10 +39,11 @@ struct InferPair {
   std::string train_hardware;
   std::string infer_hardware;
   size_t members = 0;
-  size_t done = 0;                     // That have predictions.
-  size_t same = 0;                     // With the subject's own,
-  size_t different = 0;                // and with others.
-  double largest_top1_difference = 0;  // Of those that are done, against their subjects.
+  size_t done = 0;       // That have predictions.
+  size_t same = 0;       // With the subject's own,
+  size_t different = 0;  // and with others.
+  // Of those that are done, against their subjects; none: nobody knows of a top-1 of both.
+  std::optional<double> largest_top1_difference;
 };
 std::vector<InferPair> PairClasses(const std::vector<InferRow>& rows);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -122,6 +123,7 @@ Json ToJson(const Original& original, const Compared& compared) {
   const v1::Outcome& outcome = compared.replay.outcome();
   Json metrics = Json::object();
   for (const auto& [name, value] : outcome.metrics()) metrics[name] = JsonNumber(value);
+  const std::optional<bool> likely = IsLikely(original.cohort, verdict.top1);
   return {{"member", compared.replay.id()},
           {"worker", compared.replay.worker()},
           {"hardware", compared.replay.hardware()},
@@ -132,7 +134,7 @@ Json ToJson(const Original& original, const Compared& compared) {
           {"first_difference", verdict.difference},
           {"hashes", hashes},
           {"metrics", metrics},
-          {"in_distribution", IsLikely(original.cohort, verdict.top1)},
+          {"in_distribution", likely ? Json(*likely) : Json()},
           {"train_seconds", JsonNumber(outcome.train_seconds())}};
 }
 
@@ -328,12 +330,16 @@ class Replay final : public Command {
 
   static void PrintDistribution(const Context& context, const Cohort& cohort, double top1) {
     context.out << fmt::format("{}; the replay has {}\n", CohortText(cohort), Percent(top1));
-    if (!std::isfinite(cohort.half_width)) return;
+    const std::optional<bool> likely = IsLikely(cohort, top1);
+    if (!likely) return;
+    const std::string away =
+        std::isfinite(top1) ? fmt::format("is {:.2f} % away", 100 * std::abs(top1 - cohort.mean))
+                            : "has none";
     context.out << fmt::format(
         "{}: one more training of this cohort lies within {:.2f} % of its mean in 95 of 100 cases, "
-        "were top-1 normal but for its counting in examples; the replay is {:.2f} % away\n",
-        IsLikely(cohort, top1) ? "held: the distribution" : "did not hold: the distribution",
-        100 * cohort.half_width, 100 * std::abs(top1 - cohort.mean));
+        "were top-1 normal but for its counting in examples; the replay {}\n",
+        *likely ? "held: the distribution" : "did not hold: the distribution",
+        100 * cohort.half_width, away);
   }
 
   std::string member_;

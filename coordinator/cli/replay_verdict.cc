@@ -131,26 +131,21 @@ Cohort SumUp(const std::vector<double>& top1, int64_t examples) {
   Cohort cohort{.count = top1.size()};
   if (top1.empty()) return cohort;
   for (const double value : top1) cohort.mean += value / static_cast<double>(top1.size());
-  if (top1.size() == 1) {
-    cohort.half_width = std::numeric_limits<double>::infinity();
-    return cohort;
-  }
+  if (top1.size() == 1) return cohort;
   double squares = 0;
   for (const double value : top1) squares += (value - cohort.mean) * (value - cohort.mean);
   const double n = static_cast<double>(top1.size());
   cohort.sd = std::sqrt(squares / (n - 1));
   const double step = examples > 0 ? 1 / static_cast<double>(examples) : 0;
-  if (cohort.sd == 0 && examples <= 0) {
-    cohort.half_width = std::numeric_limits<double>::infinity();
-    return cohort;
-  }
+  if (cohort.sd == 0 && examples <= 0) return cohort;
   const double student = analysis::TQuantile(n - 1, 0.975);
   const double sd = std::sqrt(cohort.sd * cohort.sd + step * step / 12);
   cohort.half_width = student * sd * std::sqrt(1 + 1 / n) + step / 2;
   return cohort;
 }
 
-bool IsLikely(const Cohort& cohort, double top1) {
+std::optional<bool> IsLikely(const Cohort& cohort, double top1) {
+  if (!std::isfinite(cohort.half_width)) return std::nullopt;
   // Equal values summed in another order may differ in the last bit.
   return std::isfinite(top1) && std::abs(top1 - cohort.mean) <= cohort.half_width + 1e-12;
 }

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,14 +52,15 @@ struct Cohort {
   double sd = 0;    // ddof 1; 0 with one member.
   // Where one more training of the cohort lies in at least 95 of 100 cases, were its top-1 normal
   // before it is counted in examples. Half-width round the mean; infinite where nothing can be
-  // said: with one member, or without any spread on a test set of unknown size.
-  double half_width = 0;
+  // said: without a member or with one, or without any spread on a test set of unknown size.
+  double half_width = std::numeric_limits<double>::infinity();
 };
 
 // A top-1 on N examples is known to 1/N. Half-width = t(0.975, n - 1) x sqrt(sd^2 + 1 / (12 N^2)) x
 // sqrt(1 + 1/n) + 1 / (2 N): Student's prediction interval with the variance of rounding and half a
 // step more, so that equal members promise no more than they can show. `examples` 0: not known.
 Cohort SumUp(const std::vector<double>& top1, int64_t examples);
-bool IsLikely(const Cohort& cohort, double top1);
+// Not known where the width is infinite. A top-1 that is not finite is not likely.
+std::optional<bool> IsLikely(const Cohort& cohort, double top1);
 
 }  // namespace noisefloor::cli

@@ -55,7 +55,8 @@ std::string WhenItEnds(const v1::SweepSummary& sweep) {
 // How many members end in an hour, whose sweep it is, and how it shares the fleet: a line each.
 void PrintSharing(Context& context, const v1::SweepSummary& sweep) {
   if (!HasEnded(sweep) && sweep.members_per_hour() > 0) {
-    context.out << fmt::format("{:.0f} members an hour end at present\n", sweep.members_per_hour());
+    const double rate = sweep.members_per_hour();
+    context.out << fmt::format("{:.{}f} members an hour end at present\n", rate, rate < 10 ? 1 : 0);
   }
   if (sweep.hardware_size() > 0) {
     context.out << PrintableLine(fmt::format("on {}", fmt::join(sweep.hardware(), ", "))) << "\n";

@@ -26,15 +26,32 @@ std::vector<std::string> Shown(const std::set<std::string>& values) {
   return {fmt::format("{} different values, {} the first", values.size(), *values.begin())};
 }
 
+// What members of a class told under one key.
+struct Told {
+  std::set<std::string> values;
+  int64_t members = 0;  // That told it.
+  int64_t last = 0;     // Of them, counted from 1.
+};
+
 struct Collected {
   int64_t members = 0;
   std::set<std::string> summaries;
   std::vector<std::string> keys;  // In order of first sight.
-  std::map<std::string, std::set<std::string>> values;
+  std::map<std::string, Told> told;
   void Add(const std::string& key, const std::string& value) {
     if (value.empty()) return;
-    if (!values.contains(key)) keys.push_back(key);
-    values[key].insert(value);
+    if (!told.contains(key)) keys.push_back(key);
+    Told& fact = told[key];
+    fact.values.insert(value);
+    if (fact.last != members) ++fact.members;  // A member may tell it twice.
+    fact.last = members;
+  }
+  // What some members did not tell is not said of all.
+  std::vector<std::string> Values(const std::string& key) const {
+    const Told& fact = told.at(key);
+    std::vector<std::string> values = Shown(fact.values);
+    if (fact.members < members) values.emplace_back("–");
+    return values;
   }
 };
 
@@ -298,7 +315,7 @@ std::vector<EnvironmentRow> BuildEnvironment(const Gathered& gathered) {
     row.summaries = Shown(collected.summaries);
     if (collected.summaries.empty()) row.summaries.clear();
     for (const std::string& key : collected.keys) {
-      row.facts.push_back({key, Shown(collected.values.at(key))});
+      row.facts.push_back({key, collected.Values(key)});
     }
   }
   return environment;

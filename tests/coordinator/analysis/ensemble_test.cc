@@ -200,6 +200,11 @@ TEST(EnsembleTest, CalibrationIsTheGapOfConfidenceAndAccuracy) {
     const Estimate calibration =
         ScoreEnsembles(members.Views(), members.labels, 2).at(0).calibration;
     EXPECT_NEAR(*calibration.value, 0.75 - right, 0.025) << right;
+    if (right == 0.55) {
+      ASSERT_TRUE(calibration.low.has_value() && calibration.high.has_value());
+      EXPECT_LE(*calibration.low, *calibration.value);
+      EXPECT_GE(*calibration.high, *calibration.value);
+    }
     if (right == 0.75) EXPECT_LE(*calibration.value, 0.025);
   }
 }
@@ -253,6 +258,36 @@ TEST(EnsembleTest, MembersThatAreOneHaveNoIntervalAndGainNothing) {
     EXPECT_FALSE(one.brier.low.has_value());
     EXPECT_EQ(one.accuracy.note, "no interval: leaving out a member changes nothing");
   }
+}
+
+// One of four is mostly wrong. Of all groups of two, with d between the losses of those with it and
+// those without it, the jackknife's standard error is d / 2; of permutations that are drawn, near
+// it.
+TEST(EnsembleTest, AGroupsScoreCountsForItsOwnMembers) {
+  Members members;
+  members.classes = 2;
+  members.labels.assign(20, 0);
+  const auto say = [&](double probability) {
+    std::vector<float>& logits = members.logits.emplace_back();
+    for (size_t x = 0; x < 20; ++x) {
+      logits.push_back(static_cast<float>(std::log(probability / (1 - probability))));
+      logits.push_back(0);
+    }
+  };
+  for (const double probability : {0.1, 0.9, 0.9, 0.9}) say(probability);
+  const EnsembleScores two = ScoreEnsembles(members.Views(), members.labels, 2).at(1);
+  ASSERT_EQ(two.size, 2);
+  EXPECT_NEAR(*two.log_loss.value, -std::log(0.9) / 2 - std::log(0.5) / 2, 1e-5);
+  const double half_width = TQuantile(3, 0.975) * std::log(0.9 / 0.5) / 2;
+  EXPECT_NEAR(*two.log_loss.high - *two.log_loss.value, half_width, half_width / 10);
+}
+
+TEST(EnsembleTest, ALossIsToldHoweverSureAMemberIsOfAnother) {
+  Members members;
+  members.classes = 2;
+  members.labels = {1, 1};
+  for (int m = 0; m < 3; ++m) members.logits.push_back({30, 0, 30, 0});
+  EXPECT_NEAR(*ScoreEnsembles(members.Views(), members.labels, 2).at(0).log_loss.value, 30, 1e-3);
 }
 
 TEST(EnsembleTest, TwoMembersHaveNoInterval) {

@@ -99,11 +99,14 @@ TEST(DrawsToDecideTest, AreTheFewestThatHaveThePower) {
   difference.standard_error = 1 / std::sqrt(10.0);
   difference.sd = 1;  // At most 1.294 at 80 %.
   const double upper = std::sqrt(9 / ChiSquareQuantile(9, 0.2));
-  for (const double margin : {0.3, 1.0, 3.0}) {
-    const int64_t draws = *DrawsToDecide(difference, margin);
-    EXPECT_GE(EquivalencePower(draws, upper, margin, true, false), 0.8);
-    if (draws > 3) {
-      EXPECT_LT(EquivalencePower(draws - 1, upper, margin, true, false), 0.8);
+  for (const bool one_sided : {false, true}) {
+    difference.one_sided = one_sided;
+    for (const double margin : {0.3, 1.0, 3.0}) {
+      const int64_t draws = *DrawsToDecide(difference, margin);
+      EXPECT_GE(EquivalencePower(draws, upper, margin, true, one_sided), 0.8);
+      if (draws > 3) {
+        EXPECT_LT(EquivalencePower(draws - 1, upper, margin, true, one_sided), 0.8);
+      }
     }
   }
   EXPECT_FALSE(DrawsToDecide(difference, 0).has_value());

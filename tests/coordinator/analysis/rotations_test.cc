@@ -1,5 +1,6 @@
 #include "coordinator/analysis/rotations.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -66,6 +67,17 @@ TEST(RotationSumsTest, AreTheSumsOfEveryElement) {
       EXPECT_EQ(all[static_cast<size_t>(e)], SlowSum(pairs, e, sides)) << sides << " " << e;
     }
   }
+}
+
+// Behind as many as there are digits, vectors are drawn: two of them turn apart.
+TEST(RotationSumsTest, EveryFurtherReplicateTurnsByItself) {
+  RotationSums sums(2, 15);
+  sums.BeginBlock();
+  size_t last = 0;
+  for (int r = 0; r < 1 + 15 + 2; ++r) last = sums.AddReplicate();
+  sums.AddPair(last, last - 1, std::vector<int64_t>{0, 1});
+  const std::vector<int64_t> all = sums.Take();
+  EXPECT_EQ(std::ranges::count(all, 1), std::ssize(all) / 2) << "in half of all elements";
 }
 
 TEST(DigitsForTest, AreTheFewest) {

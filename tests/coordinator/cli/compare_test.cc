@@ -90,6 +90,21 @@ TEST(Compare, WritesThroughLinksAndPipesAndLeavesNothingOld) {
   EXPECT_FALSE(std::filesystem::exists(old));
 }
 
+TEST(Compare, TwoNamesOfOneFileAreNotTwoFiles) {
+  const Scratch scratch;
+  const std::string a = Exported(scratch, "a", 0);
+  const std::string file = scratch.Put("there", "old");
+  ASSERT_EQ(symlink(file.c_str(), scratch.Path("link").c_str()), 0);
+  CommandLine line;
+  for (const auto& [junit, page] :
+       {std::pair{scratch.Path("new"), scratch.Path("./new")}, {file, scratch.Path("link")}}) {
+    const Printed printed = line.Run({"compare", a, a, "--junit=" + junit, "--page=" + page});
+    EXPECT_EQ(printed.code, kRefused) << page;
+    EXPECT_THAT(printed.err, HasSubstr("--junit and --page: expected two files, got one"));
+  }
+  EXPECT_EQ(Content(file), "old");
+}
+
 TEST(Compare, SaysWhatItExpected) {
   const Scratch scratch;
   const std::string a = Exported(scratch, "a", 0);

@@ -69,6 +69,13 @@ TEST(InferRowsTest, PairsOfClassesCountWhatIsTheSame) {
   EXPECT_EQ(pairs[1].largest_top1_difference, 0.25);
 }
 
+TEST(InferRowsTest, WithoutATop1NoDifferenceIsSaid) {
+  const auto pairs = PairClasses({Row("cpu-b", 'b', std::nan(""))});
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].different, 1u);
+  EXPECT_EQ(pairs[0].largest_top1_difference, std::nullopt);
+}
+
 TEST(InferRowsTest, WhatIsLostOnAnotherClassCountsAsWhatIsGained) {
   const auto pairs = PairClasses({Row("cpu-b", 'b', 0.25), Row("cpu-b", 'c', 0.625)});
   ASSERT_EQ(pairs.size(), 1u);

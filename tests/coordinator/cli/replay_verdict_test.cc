@@ -13,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 const TrainedBy kHere = {.stack = "torch", .build = "b1"};
 
@@ -65,6 +66,30 @@ TEST(ReplayVerdict, WhatElseCanChangeABitIsReadFromTheEnvironment) {
   EXPECT_THAT(ConditionsOf("no object"), IsEmpty());
 }
 
+// Under the names that the trainer's facts have.
+TEST(ReplayVerdict, EveryConditionIsReadByItsName) {
+  const nlohmann::ordered_json environment = {
+      {"machine",
+       {{"cpu_model", "1"}, {"cpu_stepping", "2"}, {"instruction_sets", "3"}, {"c_library", "4"}}},
+      {"aten_cpu_capability", "5"},
+      {"versions",
+       {{"libtorch", "6"}, {"library", "7"}, {"onednn", "8"}, {"mkl", "9"}, {"openmp", "10"}}},
+      {"gpu", {{"name", "11"}, {"driver", "12"}, {"cudnn", "13"}, {"cuda_runtime", "14"}}},
+      {"variables",
+       {{"MKL_CBWR", "15"}, {"ONEDNN_MAX_CPU_ISA", "16"}, {"CUBLAS_WORKSPACE_CONFIG", "17"}}}};
+  EXPECT_THAT(
+      ConditionsOf(environment),
+      UnorderedElementsAre(
+          Pair("processor", "1"), Pair("processor's stepping", "2"),
+          Pair("set of instructions", "3"), Pair("C library", "4"), Pair("capability of ATen", "5"),
+          Pair("version of LibTorch", "6"), Pair("file of LibTorch", "7"),
+          Pair("version of oneDNN", "8"), Pair("version of MKL", "9"),
+          Pair("version of OpenMP", "10"), Pair("GPU", "11"), Pair("GPU driver", "12"),
+          Pair("version of cuDNN", "13"), Pair("version of CUDA's runtime", "14"),
+          Pair("variable MKL_CBWR", "15"), Pair("variable ONEDNN_MAX_CPU_ISA", "16"),
+          Pair("variable CUBLAS_WORKSPACE_CONFIG", "17")));
+}
+
 TEST(ReplayVerdict, AnotherProcessorOrDriverOfTheSameClassIsAReason) {
   TrainedBy original = kHere;
   original.conditions = ConditionsOf(EnvironmentOn("Xeon 8480", "13000"));
@@ -111,14 +136,16 @@ TEST(ReplayVerdict, ACohortHasMeanSpreadAndAWidthForOneMore) {
   const double with_rounding = std::sqrt(0.01 + 1.0 / 12 / 100);
   EXPECT_NEAR(SumUp({0.8, 0.9, 1.0}, 10).half_width,
               4.302652729911275 * with_rounding * std::sqrt(4.0 / 3.0) + 0.05, 1e-9);
-  EXPECT_TRUE(IsLikely(cohort, 0.9 + 0.49));
-  EXPECT_FALSE(IsLikely(cohort, 0.9 - 0.50));
-  EXPECT_FALSE(IsLikely(cohort, std::nan("")));
+  EXPECT_EQ(IsLikely(cohort, 0.9 + 0.49), true);
+  EXPECT_EQ(IsLikely(cohort, 0.9 - 0.50), false);
+  EXPECT_EQ(IsLikely(cohort, std::nan("")), false);
 }
 
-TEST(ReplayVerdict, OneMemberSaysNothingAboutSpread) {
-  EXPECT_TRUE(IsLikely(SumUp({0.5}, 200), 0.9));
+TEST(ReplayVerdict, LessThanTwoMembersSayNothingAboutSpread) {
+  EXPECT_EQ(IsLikely(SumUp({0.5}, 200), 0.9), std::nullopt);
   EXPECT_EQ(SumUp({0.5}, 200).sd, 0);
+  EXPECT_EQ(IsLikely(SumUp({}, 200), 0.85), std::nullopt);
+  EXPECT_EQ(IsLikely(SumUp({}, 200), std::nan("")), std::nullopt);
 }
 
 TEST(ReplayVerdict, EqualMembersPromiseNoMoreThanTheirTestSetShows) {
@@ -126,13 +153,13 @@ TEST(ReplayVerdict, EqualMembersPromiseNoMoreThanTheirTestSetShows) {
   const Cohort two = SumUp({0.1, 0.1}, 200);
   EXPECT_NEAR(two.half_width, (12.706204736432095 / std::sqrt(12) * std::sqrt(1.5) + 0.5) / 200,
               1e-9);
-  EXPECT_TRUE(IsLikely(two, 0.12));
-  EXPECT_FALSE(IsLikely(two, 0.13));
+  EXPECT_EQ(IsLikely(two, 0.12), true);
+  EXPECT_EQ(IsLikely(two, 0.13), false);
   // Many equal ones: the neighbouring value at most.
   const Cohort many = SumUp(std::vector<double>(31, 0.1), 200);
-  EXPECT_TRUE(IsLikely(many, 0.105));
-  EXPECT_FALSE(IsLikely(many, 0.11));
-  EXPECT_TRUE(IsLikely(SumUp({0.1, 0.1}, 0), 0.9)) << "nothing is known of the step";
+  EXPECT_EQ(IsLikely(many, 0.105), true);
+  EXPECT_EQ(IsLikely(many, 0.11), false);
+  EXPECT_EQ(IsLikely(SumUp({0.1, 0.1}, 0), 0.9), std::nullopt) << "nothing is known of the step";
 }
 
 // Top-1 in whole examples, drawn from normals of any width: one more lies in the band in at least
@@ -157,7 +184,7 @@ TEST(ReplayVerdict, TheBandHoldsWhatItPromises) {
         const auto draw = [&] { return std::round(mean + sd * normal()) / kExamples; };
         std::vector<double> top1;
         for (int i = 0; i < members; ++i) top1.push_back(draw());
-        held += IsLikely(SumUp(top1, kExamples), draw()) ? 1 : 0;
+        held += IsLikely(SumUp(top1, kExamples), draw()).value() ? 1 : 0;
       }
       EXPECT_GE(static_cast<double>(held) / kRounds, least) << members << " members, SD " << sd;
     }

@@ -8,6 +8,7 @@
 
 #include "common/files/atomic_file.h"
 #include "common/trainer_protocol/fields.h"
+#include "coordinator/cli/output.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/sweep/resolved_file.h"
 #include "coordinator/sweep_file/sweep_file.h"
@@ -49,6 +50,31 @@ void ExpectSame(const std::string& text) {
   EXPECT_EQ(again.notes, sweep.notes);
   EXPECT_EQ(again.tags, sweep.tags);
   EXPECT_EQ(sweep::ResolvedFile(again), resolved);
+}
+
+TEST(Status, SaysHowManyEndInAnHourAndWhetherMembersAreLacking) {
+  CannedAnswers answers;
+  answers.sweep.set_id(3);
+  answers.sweep.set_failed(1);
+  answers.sweep.set_waiting(1);
+  answers.sweep.set_members_per_hour(0.33);
+  CommandLine going(answers);
+  const Printed slow = going.Run({"status", "s3"});
+  EXPECT_EQ(slow.code, kDone) << slow.err;
+  EXPECT_THAT(slow.out, HasSubstr("0.3 members an hour end at present"));
+  answers.sweep.set_members_per_hour(12.6);
+  EXPECT_THAT(CommandLine(answers).Run({"status", "s3"}).out, HasSubstr("\n13 members an hour"));
+  answers.sweep.set_waiting(0);
+  EXPECT_EQ(CommandLine(answers).Run({"status", "s3"}).code, kFailedMembers);
+}
+
+TEST(DurationText, HasTheTwoLargestUnits) {
+  EXPECT_EQ(DurationText(9.94), "9.9 s");
+  EXPECT_EQ(DurationText(59.4), "59 s");
+  EXPECT_EQ(DurationText(59.6), "1 m 00 s");
+  EXPECT_EQ(DurationText(3599), "59 m 59 s");
+  EXPECT_EQ(DurationText(3700), "1 h 01 m");
+  EXPECT_EQ(DurationText(90000), "25 h 00 m");
 }
 
 TEST(ResolvedFile, OfEveryShippedSweepIsTheSameSweep) {

@@ -454,6 +454,29 @@ TEST(StudyTest, TheEnvironmentTellsWhatDiffersInsideAClass) {
   EXPECT_THAT(values("switches.deterministic"), ElementsAre("false", "true"));
 }
 
+TEST(StudyTest, AFactThatSomeMembersDidNotTellIsNotSaidOfAll) {
+  ExampleStudy example = MakeExampleStudy();
+  example.Member("s1c0r0").environment_json = R"({"versions":{"libtorch":"2.11.0"}})";
+  example.Member("s1c3r1").environment_json = "";  // Of the same class.
+  example.Member("s1c3r1").unit = "";
+
+  const Study study = BuildStudy(example.input);
+
+  const auto values = [&](size_t row, const std::string& key) {
+    for (const EnvironmentFact& fact : study.environment[row].facts) {
+      if (fact.key == key) return fact.values;
+    }
+    return std::vector<std::string>();
+  };
+  ASSERT_EQ(study.environment[0].members, 12);
+  EXPECT_THAT(values(0, "versions.libtorch"), ElementsAre("2.11.0", "–"));
+  EXPECT_THAT(values(0, "versions.mkl"), ElementsAre("2024.2", "–"));
+  EXPECT_THAT(values(0, "unit"), ElementsAre("host-1", "–"));
+  EXPECT_THAT(values(0, "switches.deterministic"), ElementsAre("false", "true", "–"));
+  EXPECT_THAT(values(0, "stack"), ElementsAre("torch-2.11-cpu")) << "A cell's, told of all.";
+  EXPECT_THAT(values(1, "versions.mkl"), ElementsAre("2024.2")) << "All of another class told it.";
+}
+
 TEST(StudyTest, AxesAreNamedByTheirLastPartUnlessTwoEndAlike) {
   ExampleStudy example = MakeExampleStudy();
   for (CellInput& cell : example.input.cells) {

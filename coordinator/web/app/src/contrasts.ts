@@ -72,7 +72,7 @@ export function contrasts(study: Study): HTMLElement | null {
     }),
   ]);
   return section("Does it matter which?",
-    "Every value of an axis against the first, every two plans that let something vary, every two hardware classes and stacks: each side is the mean over all settings that have both. Draw by draw: where both sides share their draws they move together, so that the difference is known far better than each side. One correction (a weighted Holm: two thirds of the level for shifts of the mean answer by hardware or stack, where there are any) covers every p of the study.",
+    "Every value of an axis against the first, every two plans that let something vary, every two hardware classes and stacks: each side is the mean over all settings that have both. Draw by draw: where both sides share their draws they move together, so that the difference is known far better than each side. One correction (a weighted Holm: two thirds of the level for shifts of the mean answer by hardware or stack, where there are any) covers every p of these contrasts and of those shifts; classes, groups and examples have corrections of their own.",
     figure("B minus A with 95 % intervals, each on its own; filled: shown after the correction.",
       () => DRAWN.flatMap(({ figure: name }) => points(first, name).map((d) => ({ figure: name, contrast: d.row, value_percent: d.value, low_percent: d.low, high_percent: d.high, shown: String(d.shown) }))),
       el("div", { class: "legend" },
@@ -83,6 +83,6 @@ export function contrasts(study: Study): HTMLElement | null {
     el("details", {},
       el("summary", {}, "Each contrast in words"),
       el("ul", { class: "findings" }, ...all.map((contrast) => el("li", {}, contrast.text)))),
-    titledTable("B minus A; of the SD of top-1 B divided by A, which is not tested; B above A is how likely a draw of B, its mean over the settings, has more top-1 than one of A, equals counted half. p is the one after Holm over all tests of the study; * marks what is shown. † A side is under-trained: not tested.",
+    titledTable("B minus A; of the SD of top-1 B divided by A, which is not tested; B above A is how likely a draw of B, its mean over the settings, has more top-1 than one of A, equals counted half. p is the one after Holm over all contrasts and shifts of the study; * marks what is shown. † A side is under-trained: not tested.",
       table(["B – A", "plan", "over", "draws", "churn", "p", "top-1", "p", "SD of top-1, B\u00a0/\u00a0A", "B above A"], rows)));
 }

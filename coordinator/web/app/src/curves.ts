@@ -52,12 +52,15 @@ function drawMetric(study: Study, places: Places, facets: string[], { name, labe
   const bands = chosen.flatMap((c) => c.mean.flatMap((v, i) => {
     const mean = finite(v);
     if (mean === undefined) return [];
-    const sd = finite(c.sd[i]) ?? 0;
-    return [{ cell: c.cell, ...places.get(c.cell), epoch: c.epochs[i], n: c.n[i] ?? 0, said: number(mean, scale === 1 ? "nats" : "fraction"), spread: number(sd, scale === 1 ? "nats" : "fraction"), mean: mean * scale, low: (mean - sd) * scale, high: (mean + sd) * scale }];
+    const unit = scale === 1 ? "nats" : "fraction";
+    // Of one member, or of members that share draws, there is none: no band, not one of no width.
+    const sd = finite(c.sd[i]) ?? NaN;
+    const said = `mean ${number(mean, unit)}${Number.isNaN(sd) ? "" : `, SD ${number(sd, unit)}`}`;
+    return [{ cell: c.cell, ...places.get(c.cell), epoch: c.epochs[i], n: c.n[i] ?? 0, said, mean: mean * scale, low: (mean - sd) * scale, high: (mean + sd) * scale }];
   }));
   if (lines.length === 0) return null;
   const done = new Set(study.members.filter((m) => m.state === "done").map((m) => m.id));
-  const shown: number[] = [...lines.filter((l) => done.has(l.id)).map((l) => l.y), ...bands.flatMap((b) => [b.low, b.high])];
+  const shown: number[] = [...lines.filter((l) => done.has(l.id)).map((l) => l.y), ...bands.flatMap((b) => (Number.isNaN(b.low) ? [b.mean] : [b.low, b.high]))];
   const few = chosen.every((c) => c.epochs.length <= MOST_MARKED);
   return plot(`${label} over training`, {
     width: 900, height: 170 + topMargin(facets), marginLeft: 46, marginTop: topMargin(facets), marginBottom: 34,
@@ -70,7 +73,7 @@ function drawMetric(study: Study, places: Places, facets: string[], { name, labe
       Plot.areaY(bands, { fx: "facet", x: "epoch", y1: "low", y2: "high", fill: "hardware", z: "cell", fillOpacity: 0.18, clip: true }),
       Plot.line(lines, { fx: "facet", x: "epoch", y: "y", z: "id", stroke: "hardware", strokeWidth: 0.6, strokeOpacity: 0.5, clip: true }),
       ...(bands.length <= MOST_TOLD
-        ? [Plot.dot(bands, { fx: "facet", x: "epoch", y: "mean", r: 5, fill: "transparent", title: (b) => `${oneLine(b.facet ?? "", b.hardware ?? "")}, epoch ${b.epoch}\nmean ${b.said}, SD ${b.spread}\nn = ${b.n}` })]
+        ? [Plot.dot(bands, { fx: "facet", x: "epoch", y: "mean", r: 5, fill: "transparent", title: (b) => `${oneLine(b.facet ?? "", b.hardware ?? "")}, epoch ${b.epoch}\n${b.said}\nn = ${b.n}` })]
         : []),
       Plot.line(bands, { fx: "facet", x: "epoch", y: "mean", z: "cell", stroke: "hardware", strokeWidth: 2, ...(few ? { marker: "dot" } : {}) }),
     ],
@@ -93,7 +96,7 @@ export function curves(study: Study, palette: Palette): HTMLElement {
   const drawn = metrics.map((metric) => drawMetric(study, places, facets, metric, palette));
   if (drawn.every((d) => d === null)) return section("Over training", nothing(study, "No evaluation was recorded."));
   return section("Over training", "",
-    figure(`Each thin line is a member, thick lines are means over a cohort, bands one standard deviation either side. Members whose values are not finite have no line there; those that diverged leave the frame where no other member is.${all.length > facets.length ? ` ${facets.length} of ${all.length} plans and settings, of every plan the first.` : ""}`,
+    figure(`Each thin line is a member, thick lines are means over a cohort, bands one standard deviation either side, where there is one. Members whose values are not finite have no line there; those that diverged leave the frame where no other member is.${all.length > facets.length ? ` ${facets.length} of ${all.length} plans and settings, of every plan the first.` : ""}`,
       () => rowsOf(study, facets, places),
       legend(palette), wide(...drawn)));
 }

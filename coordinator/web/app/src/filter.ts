@@ -25,6 +25,19 @@ function choosers(study: Study): Chooser[] {
   return all.map((one) => ({ ...one, values: values(one.of) })).filter((one) => one.values.length > 1);
 }
 
+/** The squares of those cells; who of them has none is counted, as of the whole. */
+function mapOf(map: Study["heat_map"], cohorts: Cohort[]): Study["heat_map"] {
+  const cells = new Set(cohorts.map((c) => c.cell));
+  const kept = map.cells.flatMap((cell, i) => (cells.has(cell) ? [i] : []));
+  const left_out = cohorts.reduce((sum, c) => sum + c.counts.done, 0) - kept.length;
+  const values = kept.map((i) => kept.map((j) => map.values[i]?.[j] ?? null));
+  const notes = [
+    left_out > 0 ? "Who is left out has no predictions, or is beyond the members that the map of the whole study has." : "",
+    values.some((row, i) => row.some((v, j) => i !== j && v === null)) ? "Members are compared inside each evaluation set only." : ""];
+  return { left_out, note: notes.filter(Boolean).join(" "), values,
+    members: kept.map((i) => map.members[i] ?? ""), cells: kept.map((i) => map.cells[i] ?? 0) };
+}
+
 /** The study with those cohorts only that were chosen, and what is said of them. */
 export function chosen(study: Study, choice: Choice): Study {
   if (choice.size === 0) return study;
@@ -36,7 +49,6 @@ export function chosen(study: Study, choice: Choice): Study {
   const hardware = choice.get("hardware");
   const between = (some: number[]) => some.some((cell) => cells.has(cell)) && some.every((cell) => beside.has(cell));
   const compared = (h: Comparison) => between([...h.cells_a, ...h.cells_b]);
-  const kept = study.heat_map.cells.flatMap((cell, i) => (cells.has(cell) ? [i] : []));
   const words = all.flatMap((one) => (choice.has(one.key) ? [`${one.label} ${choice.get(one.key)}`] : [])).join(", ");
   return {
     ...study,
@@ -58,14 +70,7 @@ export function chosen(study: Study, choice: Choice): Study {
     contrasts: [],
     curves: study.curves.filter((c) => cells.has(c.cell)),
     trajectories: study.trajectories.filter((t) => (t.factor === null ? t.cells.every((cell) => cells.has(cell)) : between(t.cells))),
-    heat_map: {
-      ...study.heat_map,
-      left_out: 0,
-      note: "",
-      members: kept.map((i) => study.heat_map.members[i] ?? ""),
-      cells: kept.map((i) => study.heat_map.cells[i] ?? 0),
-      values: kept.map((i) => kept.map((j) => study.heat_map.values[i]?.[j] ?? null)),
-    },
+    heat_map: mapOf(study.heat_map, cohorts),
     environment: study.environment.filter((e) => !hardware || e.hardware === hardware),
     members: study.members.filter((m) => cells.has(m.cell)),
   };

@@ -1,7 +1,7 @@
 // What stands round the figures: title, findings, warnings, environment, members.
 import { titledTable } from "./figure";
 import { el, folded, number, section, table } from "./format";
-import { date, isOfOthers, origin } from "./recipe";
+import { date, isOfOthers, origin, saysWhatLearns } from "./recipe";
 import { offer } from "./save";
 import { Study } from "./study";
 
@@ -11,9 +11,9 @@ function plural(count: number, word: string): string {
 
 const SAID: { [name: string]: string } = { sgd: "SGD", momentum: "SGD with momentum", nesterov: "Nesterov's momentum", adam: "Adam", adamw: "AdamW", rmsprop: "RMSprop" };
 
-/** What was trained, in a sentence; empty where only others know. */
+/** What was trained, in a sentence; empty where only others, or a trainer of one's own, know. */
 function abstract(study: Study): string {
-  if (isOfOthers(study)) return "";
+  if (!saysWhatLearns(study)) return "";
   const varied = new Map(study.sweep.axes.flatMap((axis) => axis.map((c) => [c.path, c.values] as const)));
   const value = (path: string) => varied.get(path)?.join(", ") ?? study.sweep.settings.find((s) => s.path === path)?.value ?? "";
   const optimizer = value("train.optimizer.name");
@@ -144,7 +144,7 @@ export function environment(study: Study): HTMLElement {
   return section("What ran", "The environment of every hardware class, as each trainer read it back.",
     differing.length === 0 && classes.every((c) => c.summaries.every((text) => text === ""))
       ? el("p", {}, "Nobody told what ran.")
-      : titledTable("What differs between hardware classes or within one; several values in one field mean that members of the class differ.",
+      : titledTable("What differs between hardware classes or within one; several values in one field mean that members of the class differ, – beside others that some of them did not tell it.",
       table(["fact", ...classes.map((c) => `${c.hardware} (${plural(c.members, "member")})`)],
         [["in short", ...classes.map((c) => c.summaries.join(" | "))],
           ...differing.map((key) => [key, ...values(key).map(fact)])], 99)),

@@ -119,6 +119,6 @@ export function heatMap(study: Study): HTMLElement {
     ? betweenMembers(study).map((s) => ({ a: map.members[s.i], b: map.members[s.j], churn_percent: s.churn }))
     : betweenCohorts(study, all).map((s) => ({ a: all[s.i]?.label, b: all[s.j]?.label, churn_percent: s.churn })));
   return section("All members against all", "",
-    figure(`Churn between cohorts, the mean over their pairs of members; on the diagonal inside a cohort. Dark squares off it show which cohorts answer alike. Of every member: a dark stripe beside the diagonal is members that share their draws on another class. ${map.members.length} members${map.left_out ? `; ${map.left_out} are left out` : ""}. ${map.note}`,
+    figure(`Churn between cohorts, the mean over their pairs of members; on the diagonal inside a cohort. Dark squares off it show which cohorts answer alike. Of every member: a dark stripe beside the diagonal is members that share their draws on another class. ${map.members.length}${map.left_out ? ` of ${map.members.length + map.left_out}` : ""} members that are done. ${map.note}`,
       rows, button, drawing));
 }

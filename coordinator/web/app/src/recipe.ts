@@ -30,6 +30,12 @@ export function isOfOthers(study: Study): boolean {
   return study.sweep.settings.length === 0;
 }
 
+/** Settings have the names that this page knows: a trainer of one's own may have none of them, and augment as it likes. */
+export function saysWhatLearns(study: Study): boolean {
+  const paths = new Set([...study.sweep.settings, ...study.sweep.axes.flat()].map((s) => s.path));
+  return ALWAYS.every((path) => paths.has(path));
+}
+
 /** What is not the default, the settings that everybody asks for, and what varies. */
 export function recipeRows(study: Study): Row[] {
   const varied = new Map(study.sweep.axes.flatMap((axis) => axis.map((c) => [c.path, c.values] as const)));
@@ -40,7 +46,7 @@ export function recipeRows(study: Study): Row[] {
       return [s.path, values ? `${values.join(", ")} (varied)` : s.value];
     });
   const augmented = rows.some(([path]) => RANDOM_AUGMENTATION.includes(path));
-  return augmented || isOfOthers(study) ? rows : [...rows, ["augmentation", "none"]];
+  return augmented || !saysWhatLearns(study) ? rows : [...rows, ["augmentation", "none"]];
 }
 
 /** Axes of several settings, which walk in step. */

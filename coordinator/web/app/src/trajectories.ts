@@ -51,7 +51,8 @@ function pointsOf(study: Study, some: Trajectory[], measure: Measure): Point[] {
     ...study.hardware.map((h): [string, string] => [h.label, shortPairs(study.hardware, "hardware")(h)]),
     ...study.stacks.map((h): [string, string] => [h.label, shortPairs(study.stacks, "stacks")(h)])]);
   return some.flatMap((t) => {
-    const first = cohorts.get(t.cells[0] ?? -1);
+    // Of a choice of hardware either side may be left.
+    const first = t.cells.flatMap((cell) => cohorts.get(cell) ?? [])[0];
     if (!first) return [];
     // Pairs of classes have no colour of their own: each has its facet.
     const facet = t.factor === null ? setting(first, study) : `${setting(first, study)}\n${pairs.get(t.label) ?? t.label}`;

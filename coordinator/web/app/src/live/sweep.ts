@@ -9,6 +9,7 @@ import { attach, everyNowAndThen, giveUp, link, minute, problem, redraw, Stage, 
 import { ago, axesText, hasEnded, moment } from "./words";
 
 const AGAIN_MS = 3000;
+const MOST_LISTED = 50;  // Members that train.
 const MOST_DRAWN = 8;  // Members whose curves are drawn while they train.
 const MOST_LINES = 200;
 
@@ -36,6 +37,11 @@ function trainingRow(m: Member): Child[] {
     link(`/${m.id}`, m.id), m.plan, axesText(m.axes) || "–", m.hardware, link(`/workers/${encodeURIComponent(m.worker)}`, m.worker),
     el("span", {}, el("meter", { min: "0", max: "1", value: String(done), "aria-label": `${m.id}: share of its steps` }), ` ${m.step} of ${m.step_count}`),
   ];
+}
+
+/** How many of how many are told, and how many of these drawn. */
+function shares(listed: number, training: number, drawn: number): string {
+  return [training > listed ? `The first ${listed} of ${training}.` : "", listed > drawn ? `Curves of the first ${drawn}.` : ""].filter(Boolean).join(" ");
 }
 
 /** What members that train have measured so far, of their present leases. */
@@ -77,11 +83,12 @@ export function sweep(id: string): (stage: Stage) => void {
         redraw(training, "ended", () => [section("Result", "", el("p", {}, "It has ended: ", link(`/s${id}/report`, "the report"), " says what was found."))]);
         return;
       }
-      const { members } = await ask<{ members: Member[] }>("ListMembers",
-        { sweep_id: id, page_size: 50, "selection.states": "MEMBER_STATE_LEASED" }, stage.signal);
+      const { members, next_page_token } = await ask<{ members: Member[]; next_page_token: string }>("ListMembers",
+        { sweep_id: id, page_size: MOST_LISTED, "selection.states": "MEMBER_STATE_LEASED" }, stage.signal);
       const drawn = await measured.ask(members.slice(0, MOST_DRAWN), stage.signal);
       const colours = coloursOf(latest.hardware.length ? latest.hardware : members.map((m) => m.hardware));
-      redraw(training, [members, drawn], () => [section("Training now", members.length > drawn.length ? `Curves of the first ${drawn.length}.` : "",
+      const said = shares(members.length, next_page_token ? latest.leased : 0, drawn.length);
+      redraw(training, [said, members, drawn], () => [section("Training now", said,
         members.length ? table(["Member", "Plan", "Setting", "Hardware", "Worker", "Steps"], members.map(trainingRow), 6) : el("p", {}, "Nothing trains at present."),
         el("div", { class: "pair" }, ...["train_loss", "test_top1"].map((metric) => curve(metric, drawn, colours, 470))))]);
     }, true);
