@@ -53,14 +53,17 @@ std::string Mismatch(const std::vector<ProbeAnswer::Device>& seen, const SlotPla
 }
 
 // What a registration may hold.
-Versions VersionsOf(const Stack& stack, Versions of_device, const std::string& driver) {
+Versions VersionsOf(const Stack& stack, const Versions& of_device, const std::string& driver) {
   constexpr size_t kMost = 32;
-  if (!driver.empty()) of_device["driver"] = driver;
-  for (const auto& [name, version] : stack.versions) {
-    if (of_device.size() == kMost) break;
-    of_device.emplace(name, version);
+  Versions versions;
+  if (!driver.empty()) versions["driver"] = driver;
+  for (const Versions& more : {of_device, stack.versions}) {
+    for (const auto& [name, version] : more) {
+      if (versions.size() >= kMost) break;
+      versions.emplace(name, version);
+    }
   }
-  return of_device;
+  return versions;
 }
 
 Finding Judge(const absl::StatusOr<std::string>& text, const SlotPlan& slot, const Stack& stack,

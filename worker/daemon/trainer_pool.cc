@@ -95,10 +95,10 @@ bool TrainerPool::Forks(const slots::TrainerKey& key) const {
 
 absl::Status TrainerPool::KeepForkServer(uint32_t slot, const slots::TrainerKey& key) {
   if (const auto it = servers_.find(key); it != servers_.end()) {
-    if (it->second.server->Ready().code() != absl::StatusCode::kFailedPrecondition) {
-      return absl::OkStatus();
-    }
+    absl::Status ready = it->second.server->Ready();
+    if (!absl::IsFailedPrecondition(ready)) return absl::OkStatus();
     Lose(it);
+    return ready;  // Another is started when one is asked for again.
   }
   if (servers_lost_[key] >= kMostLost) return absl::OkStatus();
   NF_ASSIGN_OR_RETURN(const TrainerCommand command, CommandFor(slot, key));

@@ -51,7 +51,8 @@ class TrainerPool {
   // not a GPU's (what CUDA has opened does not survive a fork).
   bool Forks(const slots::TrainerKey& key) const;
   // Starts a server of the key unless there is one, or too many have been lost. At most four live:
-  // a fifth takes the place of the one that was used the longest ago.
+  // a fifth takes the place of the one that was used the longest ago. FailedPrecondition: the one
+  // that there was is lost, or has refused; the next call may start another.
   absl::Status KeepForkServer(uint32_t slot, const slots::TrainerKey& key);
   void EndForkServers() { servers_.clear(); }
 

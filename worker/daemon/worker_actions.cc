@@ -115,7 +115,9 @@ void Worker::Perform(const slots::EndStandby& action) { pool_.EndStandby(action.
 void Worker::Perform(const slots::KeepForkServer& action) {
   const absl::Status status = pool_.KeepForkServer(action.slot, action.key);
   if (status.ok()) return;
-  LogWarning("fork_server_not_started", {{"class", action.key.hardware_class}, {"error", status}});
+  const bool lost = absl::IsFailedPrecondition(status);
+  LogWarning(lost ? "fork_server_lost" : "fork_server_not_started",
+             {{"class", action.key.hardware_class}, {"error", status}});
 }
 
 void Worker::Perform(const slots::EndForkServers&) { pool_.EndForkServers(); }

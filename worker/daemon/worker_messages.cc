@@ -192,6 +192,7 @@ void Worker::On(UploadDone& done) {
   Say(LogLevel::kWarning, "upload_refused", done.lease, {{"error", done.artifacts.status()}});
   AttemptResult failed = FailedResult(CauseClass::kBug, Message(done.artifacts.status()));
   failed.data_identity = attempt.result.data_identity;
+  failed.outcome.environment = attempt.result.outcome.environment;
   const bool had_result = attempt.result.outcome.kind != Outcome::Kind::kFailed;
   if (had_result) Keep(done.lease, attempt, std::move(failed));
   if (attempt.log_only) return Step(slots::Delivered{done.lease});

@@ -50,7 +50,9 @@ std::vector<Held> Slots::HeldLeases() const {
 }
 
 absl::Duration Slots::NextTick() const {
-  absl::Duration next = std::min({next_beat_, keeper_.NextExpiry(), hurry_until_});
+  absl::Duration next = std::min(next_beat_, keeper_.NextExpiry());
+  // Once it has passed, only the end of what still runs is waited for.
+  if (!hurry_is_over_) next = std::min(next, hurry_until_);
   for (const auto& [id, lease] : leases_) {
     next = std::min({next, lease.kill_at, lease.silent_at, lease.give_up_at});
   }
@@ -248,6 +250,7 @@ void Slots::On(const Hurry&, absl::Duration now, Actions& actions) {
 }
 
 void Slots::On(const Tick&, absl::Duration now, Actions& actions) {
+  hurry_is_over_ = now >= hurry_until_;
   for (const LeaseId id : keeper_.Expired(now)) {
     // Its end is still reported: the coordinator may learn of it before it misses the lease.
     keeper_.Remove(id);

@@ -153,6 +153,7 @@ class Slots {
   absl::Duration heartbeat_interval_ = absl::InfiniteDuration();
   absl::Duration next_beat_ = absl::InfiniteDuration();
   absl::Duration hurry_until_ = absl::InfiniteDuration();  // Finite once in a hurry.
+  bool hurry_is_over_ = false;                             // Seen by a tick.
 };
 
 }  // namespace noisefloor::slots

@@ -27,6 +27,9 @@ TEST_P(MisbehaviourTest, EndsTheAttemptWithItsCauseAndAnExactMessage) {
   for (const v1::Artifact& artifact : finished.outcome().artifacts()) {
     EXPECT_EQ(artifact.kind(), "log");
   }
+  if (finished.outcome().message().starts_with("artifact ")) {
+    EXPECT_THAT(finished.outcome().environment(), testing::HasSubstr("\"trainer\":\"fake\""));
+  }
   Start(Member(8));
   EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE) << "the slot is of use again";
   EXPECT_TRUE(BecomesIdle());

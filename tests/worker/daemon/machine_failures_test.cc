@@ -215,7 +215,7 @@ TEST_F(MachineTest, AWrongAddressIsSaidAfterSecondsWithWhatWasTriedAndWhy) {
   log_ = folder_ + "/log";
   const test::LoopbackPort closed;
   const std::string wrong = closed.address();
-  StartDaemon({"--coordinator=" + wrong, "--give-up-after=7"});
+  StartDaemon({"--coordinator=" + wrong, "--give-up-after=10"});
   EXPECT_EQ(daemon_->Wait(), 3);
   const std::string log = ReadFile(log_, 1 << 20).value();
   EXPECT_EQ(Logged("no_coordinator"), 2) << "after 3 s and after 6: at growing intervals\n" << log;

@@ -86,7 +86,8 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
                                       "--log-format=json",   "--checkpoints=/k",
                                       "--idle-timeout=9",    "--state-temporary",
                                       "--lifetime=14400",    "--checkpoint-every=0",
-                                      "--kill-timeout=0.5",  "--stopped-code=75"});
+                                      "--kill-timeout=0.5",  "--stopped-code=75",
+                                      "--leave-after=11",    "--state-wait=3"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   const Options& options = parsed.options;
   EXPECT_EQ(options.layout.cpu_slots, 3u);
@@ -99,6 +100,8 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
   EXPECT_EQ(options.give_up_after, absl::Seconds(5));
   EXPECT_EQ(options.idle_timeout, absl::Seconds(9));
   EXPECT_EQ(options.lifetime, absl::Hours(4));
+  EXPECT_EQ(options.leave_after, absl::Seconds(11));
+  EXPECT_EQ(options.state_wait, absl::Seconds(3));
   EXPECT_TRUE(options.state_is_temporary);
   EXPECT_EQ(options.hello_timeout, absl::Seconds(7));
   EXPECT_EQ(options.silence_timeout, absl::InfiniteDuration());

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -157,6 +158,28 @@ TEST_F(ProbeTest, AStackIsOfferedWhereItHasKernels) {
     EXPECT_EQ(offer.versions.contains("cudnn"), gpu) << offer.hardware_class;
     EXPECT_EQ(offer.versions.contains("driver"), gpu) << offer.hardware_class;
   }
+}
+
+// More would be refused, and with it all that this worker has.
+TEST_F(ProbeTest, OfATrainerThatTellsMuchTheDriverAndWhatARegistrationHoldsAreTold) {
+  WriteTrainer("talks", "9.0' NOISEFLOOR_FAKE_FACTS='60");
+  const ProbedSlots probed =
+      Run("driver 570.1\ngpu GPU-h name=NVIDIA_H200 gib=140 capability=9.0\n", {},
+          {{"talks", {folder_ + "/talks"}}});
+
+  ASSERT_FALSE(probed.inventory.offers.empty());
+  const Versions& versions = probed.inventory.offers[0].versions;
+  EXPECT_EQ(versions.size(), 32u);
+  EXPECT_EQ(versions.at("driver"), "570.1");
+}
+
+TEST_F(ProbeTest, ManyRemarksAreCutToWhatARegistrationHolds) {
+  Layout layout;
+  for (int i = 0; i < 300; ++i) layout.withheld.push_back({fmt::format("GPU {}", i), "", "", "x"});
+  const ProbedSlots probed = Probe({}, layout, {});
+  ASSERT_EQ(probed.inventory.withheld.size(), 256u);
+  EXPECT_EQ(probed.inventory.withheld[254].what, "GPU 254");
+  EXPECT_EQ(probed.inventory.withheld[255].what, "45 more");
 }
 
 TEST_F(ProbeTest, AFingerprintIsOfTheStackAndTheClass) {

@@ -49,6 +49,16 @@ class GpuTest : public testing::Test {
   std::string folder_;
 };
 
+TEST(PaceTest, WhatSlowsAGpuDownAgainstItsWillIsThrottling) {
+  for (const uint64_t reason : {0x4, 0x8, 0x20, 0x40, 0x80}) {
+    EXPECT_TRUE((Nvml::Pace{.reasons = reason}).throttled()) << reason;
+  }
+  // Idle, clocks that its owner has set, others of a group.
+  for (const uint64_t reason : {0x0, 0x1, 0x2, 0x10, 0x100}) {
+    EXPECT_FALSE((Nvml::Pace{.reasons = reason}).throttled()) << reason;
+  }
+}
+
 TEST_F(GpuTest, DevicesAreNamedWithTheirClassAndMemory) {
   const GpuInventory inventory = Find(
       "driver 570.1\n"

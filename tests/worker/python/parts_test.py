@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import gzip
 import hashlib
 import io
 import json
@@ -544,6 +545,41 @@ class Runs(unittest.TestCase):
             self.assertEqual(again.hashes, run.hashes)
             self.assertEqual([e["records"] for e in events], [[[1, 0.0, "loss", 1.0]]])
 
+    def test_a_checkpoint_behind_the_last_evaluation_has_its_result(self) -> None:
+        with tempfile.TemporaryDirectory() as work, tempfile.TemporaryDirectory() as other:
+            folder = os.path.join(work, "kept")
+            run, _ = self.made(work, checkpoints=folder, checkpoint_seconds=0.0)
+            run.evaluation([[0.25, 0.5], [2.0, 1.0], [1.0, 2.0], [1.0, 2.0]], [1, 0, 0, 1])
+            run.checkpoint({})
+            again, _ = self.made(other, checkpoints=folder)
+            again.restore()
+            for of in (run, again):
+                of.finish()
+            self.assertEqual(again.metrics["top1"], 0.75)
+            self.assertEqual(again.metrics, run.metrics)
+            self.assertEqual(again.per_class_accuracy, run.per_class_accuracy)
+            self.assertEqual(again.hashes, run.hashes)
+            with open(os.path.join(work, "predictions.npy"), "rb") as was, \
+                    open(os.path.join(other, "predictions.npy"), "rb") as now:
+                self.assertEqual(was.read(), now.read())
+
+    def test_a_minute_passes_between_two_checkpoints(self) -> None:
+        with tempfile.TemporaryDirectory() as work, \
+                mock.patch("noisefloor.member.run.time.monotonic") as clock:
+            clock.return_value = 1000.0
+            run, _ = self.made(work, checkpoints=os.path.join(work, "kept"),
+                               checkpoint_seconds=60.0)
+            asked: list[float] = []
+
+            def state() -> dict[str, float]:
+                asked.append(clock.return_value)
+                return {}
+
+            for now in (1059.0, 1061.0, 1062.0, 1120.0, 1121.0):
+                clock.return_value = now
+                run.checkpoint(state)
+            self.assertEqual(asked, [1061.0, 1121.0])
+
     def test_checkpoints_come_by_time_and_go_at_the_end(self) -> None:
         with tempfile.TemporaryDirectory() as work:
             folder = os.path.join(work, "kept")
@@ -631,6 +667,23 @@ class Runs(unittest.TestCase):
 
 @unittest.skipUnless(HAS_NUMPY, "data sets need numpy")
 class DataSets(unittest.TestCase):
+    def test_data_of_another_identity_are_not_trained_on(self) -> None:
+        root = os.path.join(os.environ["NOISEFLOOR_SOURCE"], "deploy/data")
+        run = mock.Mock(data_root=root, settings={"data.identity": "0" * 64})
+        with self.assertRaisesRegex(errors.BadData, "its identity is [0-9a-f]{64}, expected 0000"):
+            data.load(run, "fashion-mnist-sample")
+        run.data.assert_not_called()
+
+    def test_a_damaged_file_is_the_datas_fault(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x")
+            packed = bytearray(gzip.compress(bytes(range(256)) * 8))
+            packed[12:40] = b"\xff" * 28
+            with open(path + ".gz", "wb") as file:
+                file.write(packed)
+            with self.assertRaises(errors.BadData):
+                data._content(path)
+
     def test_the_sample_has_the_identity_of_the_document(self) -> None:
         root = os.path.join(os.environ["NOISEFLOOR_SOURCE"], "deploy/data")
         readme = os.path.join(os.environ["NOISEFLOOR_SOURCE"], "worker/trainer/noise/README.md")

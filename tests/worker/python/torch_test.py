@@ -75,6 +75,29 @@ print(json.dumps([peeked, batch.tolist(), rest, state, [b.tolist() for b in othe
         self.assertEqual(state, {"epoch": 4, "batches": 0})
         self.assertEqual((sum(resumed, []), epoch), (orders[2][2:], 3))
 
+    def test_no_process_goes_without_an_example(self) -> None:
+        code = """
+from noisefloor.member import by_hand, errors, settings
+from noisefloor.member.journal import Journal
+from noisefloor.member.run import Run
+import noisefloor.member as nf
+run = Run(by_hand.request([], settings.schema_of(()), "script"), Journal(None, ""))
+run.ranks = 3
+nf.torch.Loader(run, list(range(8)), 4, drop_last=True)
+nf.torch.Loader(run, list(range(7)), 4)
+for examples, batch in ((6, 4), (8, 2)):
+    try:
+        nf.torch.Loader(run, list(range(examples)), batch)
+    except errors.Refused as error:
+        print(error)
+"""
+        assert PYTHON is not None
+        done = subprocess.run([*PYTHON, "-c", code], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines(),
+                         ["the last batch: 2 examples for 3 processes; expected one for each",
+                          "batch_size: 2 examples for 3 processes; expected one for each"])
+
     def test_switches_are_set_and_read_back(self) -> None:
         switches = self.script.reference().outcome["environment"]["switches"]["torch"]
         self.assertTrue(switches["deterministic_algorithms"])

@@ -518,6 +518,35 @@ TEST_F(SlotsTest, AHurryStopsTrainersAndLeavesResultsInTheSpoolWhenNobodyTakesTh
   EXPECT_THAT(Wait(1), ElementsAre("leave"));
 }
 
+// Of a trainer that does not end (it hangs in a driver) a tick in each millisecond hears nothing.
+TEST_F(SlotsTest, WhenAHurryIsOverATrainerThatLingersIsNotAskedForAllTheTime) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(Hurry{});
+  (void)Do(Disconnected{});
+  EXPECT_THAT(Wait(3), ElementsAre("kill trainer of lease 7"));
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(3)) << "the hurry's end";
+  EXPECT_THAT(Wait(3), IsEmpty());
+  EXPECT_GT(slots_.NextTick(), now_);
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7", "leave"));
+}
+
+TEST_F(SlotsTest, AResultKeepsItsTrainersLeaseFromRunningOut) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(TrainerEnded{LeaseId{7}});
+  (void)Do(Disconnected{});
+  EXPECT_THAT(Wait(60), IsEmpty());
+  EXPECT_THAT(slots_.HeldLeases(), testing::SizeIs(1));
+}
+
+TEST_F(SlotsTest, WhatWaitsForATrainersEndNeedsNoTick) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Start(8);
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(1)) << "the heartbeat";
+}
+
 TEST_F(SlotsTest, AReconnectingWorkerSaysAgainThatItDrains) {
   (void)Connect();
   (void)Start(7);

@@ -18,6 +18,9 @@ TEST_F(SlotsTest, TheStandbyLoadsInTheSecondHalfAndTakesTheNextMemberOfItsKey) {
   EXPECT_THAT(Do(TrainerProgress{LeaseId{1}, 60, 100}), IsEmpty());
   (void)Do(TrainerEnded{LeaseId{1}});
   EXPECT_THAT(Start(2), ElementsAre("start trainer of lease 2 in slot 0 from its standby"));
+  EXPECT_THAT(Do(TrainerProgress{LeaseId{2}, 50, 100}),
+              ElementsAre("start standby for torch on cpu-amd-avx2 in slot 0"))
+      << "the next one";
 }
 
 TEST_F(SlotsTest, AStandbyOfAnotherClassIsDiscarded) {

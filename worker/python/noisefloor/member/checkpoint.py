@@ -17,7 +17,7 @@ from typing import Any
 from noisefloor.member import tensors
 
 _NAME = "checkpoint"
-_MAGIC = b"noisefloor checkpoint 1\n"
+_MAGIC = b"noisefloor checkpoint 2\n"
 
 
 def folder_of(base: str, identity: str) -> str:

@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import os
 import struct
+import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from noisefloor.member.errors import BadData
@@ -104,7 +105,7 @@ def _content(path: str) -> bytes:
                 return file.read()
         with gzip.open(path + ".gz") as packed:
             return packed.read()
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise BadData(f"{path}: {error}") from error
 
 

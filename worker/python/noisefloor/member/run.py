@@ -231,6 +231,8 @@ class Run:
         self.steps, self.epoch, self.step_count = kept["steps"], kept["epoch"], kept["step_count"]
         self.hashes, self._batches = kept["hashes"], kept["batches"]
         self._batch_count, self._evaluations = kept["batch_count"], kept["evaluations"]
+        self._logits, self.metrics = kept["logits"], kept["metrics"]
+        self.per_class_accuracy = kept["per_class_accuracy"]
         self.resumed_at = [*kept["resumed_at"], self.steps]
         for name, source in self.sources.items():
             source.entered, source.asked = kept["sources"][name]
@@ -252,6 +254,8 @@ class Run:
             "state": state, "steps": self.steps, "epoch": self.epoch,
             "step_count": self.step_count, "hashes": self.hashes, "batches": self._batches,
             "batch_count": self._batch_count, "evaluations": self._evaluations,
+            "logits": self._logits, "metrics": self.metrics,
+            "per_class_accuracy": self.per_class_accuracy,
             "resumed_at": self.resumed_at, "generators": of_ranks,
             "records": self._journal.all, "files": self._journal.files,
             "sources": {name: (s.entered, s.asked) for name, s in self.sources.items()}})

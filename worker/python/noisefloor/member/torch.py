@@ -11,6 +11,7 @@ from torch import distributed
 from torch.utils.data import DataLoader, Dataset, default_collate
 
 from noisefloor.member import draws, generators
+from noisefloor.member.errors import Refused
 from noisefloor.member.run import Run
 from noisefloor.member.sources import Source
 
@@ -90,15 +91,22 @@ class Loader:
     def __init__(self, run: Run, dataset: Dataset[Any], batch_size: int, *, drop_last: bool = False,
                  window: int = 0, keep_order: bool = False, **options: Any) -> None:
         """window: of a windowed shuffle; 0: a full permutation. keep_order: no shuffle. options:
-        those of DataLoader but for shuffle, sampler, batch_sampler and generator."""
+        those of DataLoader but for shuffle, sampler, batch_sampler and generator. Refused where a
+        batch, the last one too, has fewer examples than there are processes."""
         for name in ("shuffle", "sampler", "batch_sampler", "generator"):
             if name in options:
                 raise TypeError(f"{name}: the order of a member comes from run.data_order")
+        examples = len(dataset)  # type: ignore[arg-type]
+        last = 0 if drop_last else examples % batch_size
+        for what, size in (("batch_size", batch_size), ("the last batch", last or batch_size)):
+            if size < run.ranks:
+                raise Refused(f"{what}: {size} examples for {run.ranks} processes; expected one for "
+                              "each")
         self.epoch = 0
         self._done = 0  # Batches of this epoch that the script has got.
         self._first = 0  # Of the next iteration: an interrupted epoch goes on.
         self._run = run
-        self._count = len(dataset)  # type: ignore[arg-type]
+        self._count = examples
         self._batch_size = batch_size
         self._drop_last = drop_last
         self._window = window
