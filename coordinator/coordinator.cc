@@ -370,7 +370,8 @@ absl::Status RunningCoordinator::OpenPools(const CoordinatorOptions& options) {
                         .slurm = Slurm(SlurmEnvironment()),
                         .address = [this] { return address_; },
                         .chance = [] { return ToHex(Chance()).substr(0, 16); }},
-      PoolKeeperOptions{.poll = options.cluster_poll}, std::move(fleet));
+      PoolKeeperOptions{.poll = options.cluster_poll, .reachable = !options.listen.empty()},
+      std::move(fleet));
   fleet_service_.emplace(*pools_, clock_);
   return absl::OkStatus();
 }
@@ -442,7 +443,7 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, Server
   NF_RETURN_IF_ERROR(OpenHttpDoors(options));
   loop_.Start();
   until_->Start();
-  // Without an address no worker could come.
+  // Without an address no worker could come. What was asked of it since the server began waits.
   if (!address_.empty()) pools_->Start();
   return absl::OkStatus();
 }

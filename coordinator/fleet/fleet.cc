@@ -275,7 +275,8 @@ void Fleet::Hear(Pool& pool, Launch& launch, const View& view, Decisions& decisi
   }
   const std::string& wished = record.wish.hardware;
   if (wished.empty() || Has(worker->classes, wished)) {
-    if (is_new) Learn(pool, *worker, decisions);
+    // Not only of a new one: it may have been away when it was seen first.
+    if (is_new || record.classes.empty()) Learn(pool, *worker, decisions);
     return;
   }
   // Again with each poll that still shows it: a cancellation may have been lost.

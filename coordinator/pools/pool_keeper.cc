@@ -145,13 +145,15 @@ PoolKeeper::PoolKeeper(Parts parts, PoolKeeperOptions options, fleet::Fleet flee
 PoolKeeper::~PoolKeeper() { Stop(); }
 
 void PoolKeeper::Start() {
-  started_ = true;
   thread_ = std::thread([this] { Run(); });
 }
 
 void PoolKeeper::Stop() {
   mailbox_.Close();
   if (thread_.joinable()) thread_.join();
+  for (Item& item : mailbox_.TakeAll(absl::ZeroDuration())) {  // It was never started.
+    std::visit([](auto& one) { one.done(Stopping()); }, item);
+  }
 }
 
 std::shared_ptr<const PoolsNow> PoolKeeper::pools() const {
@@ -181,7 +183,7 @@ void PoolKeeper::Remove(std::string name, std::string caller, Done done) {
 }
 
 absl::Status PoolKeeper::Post(Item item) {
-  if (!started_) {
+  if (!options_.reachable) {
     return MakeError(absl::StatusCode::kFailedPrecondition,
                      "pools need a coordinator that workers can reach: `noisefloor serve`");
   }

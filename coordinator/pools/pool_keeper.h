@@ -5,7 +5,6 @@
 // Stop, after the command that runs. While there is no pool it sleeps.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,6 +30,7 @@ namespace noisefloor {
 struct PoolKeeperOptions {
   absl::Duration look = absl::Seconds(1);   // Between two looks at what waits.
   absl::Duration poll = absl::Seconds(15);  // Between two questions to the cluster.
+  bool reachable = true;                    // By workers. Else all that is asked of it is refused.
 };
 
 // What readers see: as of the last decision that is kept.
@@ -66,8 +66,9 @@ class PoolKeeper {
   void Start();
   void Stop();
 
-  // `done` is called once: on the keeper's thread, or, after Stop, on the caller's. What is OK is
-  // kept. Errors as of fleet::Fleet, of Slurm::Try, and of EventLoop::Call.
+  // `done` is called once: on the keeper's thread, from Start on, or, once it is stopped, on the
+  // caller's or that of Stop. What is OK is kept. Errors as of fleet::Fleet, of Slurm::Try, and of
+  // EventLoop::Call.
   using Tried = std::function<void(const absl::StatusOr<PoolTried>&)>;
   using Done = std::function<void(const absl::Status&)>;
   void Add(fleet::PoolWish wish, bool dry_run, std::string caller, Tried done);
@@ -109,7 +110,6 @@ class PoolKeeper {
 
   Parts parts_;
   const PoolKeeperOptions options_;
-  std::atomic<bool> started_{false};
   Mailbox<Item> mailbox_;
   fleet::Fleet fleet_;  // Its thread's, from here on.
   absl::Duration next_poll_ = -absl::InfiniteDuration();

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,12 +68,6 @@ absl::StatusOr<sweep::InferSource> SourceOf(SQLite::Database& database, const sw
   return source;
 }
 
-// Whether a cell is there already that evaluates with the same network on the same test set.
-bool HasSettingsOf(const InferSources& sources, const sweep::Cell& cell) {
-  return std::ranges::any_of(
-      sources.cells, [&](const sweep::InferSource& one) { return one.cell.axes == cell.axes; });
-}
-
 absl::Status CheckTrains(const sweep::Sweep& content, SweepId sweep) {
   if (content.kind == sweep::Kind::kTrain) return absl::OkStatus();
   return MakeError(absl::StatusCode::kFailedPrecondition,
@@ -104,10 +98,12 @@ absl::StatusOr<InferSources> FindInferSources(SQLite::Database& database,
   NF_RETURN_IF_ERROR(CheckSelection(database, asked));
   const std::vector<sweep::Cell> cells = sweep::Expand(sources.sweep);
   WeightsReader weights(database, blobs);
+  // Of the cells that are there: with each a network and its test set.
+  std::set<decltype(sweep::Cell::axes)> settings;
   for (const MemberId& member :
        FindSelected(database, asked, std::nullopt, std::numeric_limits<size_t>::max())) {
     const bool same_cell = !sources.cells.empty() && sources.cells.back().cell.index == member.cell;
-    if (!question.own_weights && HasSettingsOf(sources, cells.at(member.cell))) continue;
+    if (!question.own_weights && settings.contains(cells.at(member.cell).axes)) continue;
     std::optional<sweep::GivenWeights> given = weights.Of(member, question.own_weights);
     if (!given) {
       ++sources.left_out;
@@ -116,6 +112,7 @@ absl::StatusOr<InferSources> FindInferSources(SQLite::Database& database,
     if (!same_cell) {
       NF_ASSIGN_OR_RETURN(sweep::InferSource source,
                           SourceOf(database, sources.sweep, question.sweep, cells.at(member.cell)));
+      settings.insert(source.cell.axes);
       sources.cells.push_back(std::move(source));
     }
     sources.cells.back().weights.push_back(*std::move(given));

@@ -33,10 +33,29 @@ namespace {
 constexpr size_t kMaxRequestId = 100;  // Bytes.
 constexpr int kMaxAssumedWorkers = 100;
 constexpr uint32_t kMaxReplays = 1000;
+// Marks a refusal that another fleet would not have given.
+constexpr char kOfFleet[] = "noisefloor/of_fleet";
 
 absl::Status NotOffered(const std::string& stack, const sweep::Known& known) {
   return Because(MakeError(absl::StatusCode::kNotFound, sweep::NobodyOffers(stack, known)),
                  Reason::kStackNotOffered, {{"stack", stack}});
+}
+
+absl::Status OfFleetIf(bool of_fleet, absl::Status refusal) {
+  if (of_fleet) refusal.SetPayload(kOfFleet, absl::Cord());
+  return refusal;
+}
+
+// Whether nothing is wrong but who is connected. Of a stack that nobody offers the settings are not
+// known, so that nothing said of them counts.
+bool IsOfFleet(const sweep::SweepRequest& request, const std::vector<sweep::Problem>& problems,
+               const sweep::Known& known) {
+  const auto unknown = [&](const std::string& stack) {
+    return IsName(stack) && sweep::SchemaOf(known, stack) == nullptr;
+  };
+  if (std::ranges::any_of(request.stacks, unknown)) return true;
+  return request.hardware == sweep::HardwareKind::kAll &&
+         std::ranges::all_of(problems, [](const auto& one) { return one.field == "hardware"; });
 }
 
 // All that is wrong with the message and with what it asks for, together.
@@ -47,19 +66,21 @@ absl::StatusOr<sweep::Sweep> ResolveSweep(const v1::Sweep& message, const sweep:
   if (!problems.empty()) return BadSweepFrom(problems, places);
   auto resolved = sweep::Resolve(request, known);
   if (const auto* found = std::get_if<std::vector<sweep::Problem>>(&resolved)) {
-    return BadSweepFrom(*found, places);
+    return OfFleetIf(IsOfFleet(request, *found, known), BadSweepFrom(*found, places));
   }
   return std::get<sweep::Sweep>(std::move(resolved));
 }
 
 absl::StatusOr<sweep::Sweep> ResolveFile(const std::string& text, const sweep::Known& known) {
+  bool not_offered = false;
   const auto settings = [&](const std::string& stack) -> absl::StatusOr<SettingsSchemaRef> {
     const SettingsSchemaRef schema = sweep::SchemaOf(known, stack);
     if (schema != nullptr) return schema;
+    not_offered = true;
     return NotOffered(stack, known);
   };
   NF_ASSIGN_OR_RETURN(const sweep_file::Parsed parsed, sweep_file::Parse(text, settings));
-  if (!parsed.mistakes.empty()) return BadSweepFrom(parsed.mistakes);
+  if (!parsed.mistakes.empty()) return OfFleetIf(not_offered, BadSweepFrom(parsed.mistakes));
   return ResolveSweep(parsed.sweep, known, &parsed.places);
 }
 
@@ -259,17 +280,20 @@ Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSwe
   absl::StatusOr<CallEvent> event = SubmissionFrom(*request, CallerOf(*context), KnownNow());
   if (event.ok()) {
     parts_.loop.Call(*std::move(event), answer, WhileAwaited(*context));
-  } else if (request->request_id().empty()) {
+  } else if (!event.status().GetPayload(kOfFleet)) {
     reactor->Finish(ToGrpc(event.status()));
   } else {
-    // A repeat is answered as it was, even if the fleet is another one now.
-    parts_.loop.FindRequest(request->request_id(),
-                            [answer, refusal = event.status()](const CallResult& found) {
-                              const bool is_new = absl::IsNotFound(found.status);
-                              answer(is_new ? CallResult{refusal} : found);
-                            });
+    AnswerRepeat(request->request_id(), event.status(), answer);
   }
   return reactor;
+}
+
+void CoordinatorServiceImpl::AnswerRepeat(const std::string& request_id,
+                                          const absl::Status& refusal, const CallDone& answer) {
+  if (request_id.empty()) return answer({refusal});
+  parts_.loop.FindRequest(request_id, [answer, refusal](const CallResult& found) {
+    answer(absl::IsNotFound(found.status) ? CallResult{refusal} : found);
+  });
 }
 
 Unary* CoordinatorServiceImpl::ReplayMember(Context* context,

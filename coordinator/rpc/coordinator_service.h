@@ -94,6 +94,11 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   // What sweeps are checked against now.
   sweep::Known KnownNow();
 
+  // Of a request that is refused for what may have changed since it was first made: what it came to
+  // then, or the refusal where there was none.
+  void AnswerRepeat(const std::string& request_id, const absl::Status& refusal,
+                    const CallDone& answer);
+
   // What the store and the loop know of all workers.
   absl::StatusOr<v1::ListWorkersResponse> WorkersNow();
 

@@ -25,6 +25,13 @@ namespace {
 constexpr int kMostClasses = 100;
 constexpr size_t kMostRequestId = 100;  // Bytes.
 constexpr size_t kMostFileName = 200;   // Bytes.
+// Marks a refusal of what may have been right before: workers have left, weights were collected.
+constexpr char kMayHaveChanged[] = "noisefloor/may_have_changed";
+
+absl::Status RefuseForNow(absl::Status refusal) {
+  refusal.SetPayload(kMayHaveChanged, absl::Cord());
+  return refusal;
+}
 
 absl::StatusOr<std::vector<std::string>> ClassesFrom(const v1::InferMembersRequest& request,
                                                      const sweep::Known& known) {
@@ -44,9 +51,9 @@ absl::StatusOr<std::vector<std::string>> ClassesFrom(const v1::InferMembersReque
   }
   if (!classes.empty()) return classes;
   if (!known.classes.empty()) return known.classes;
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   "hardware_classes: no worker is connected, so that all of them are none; name "
-                   "some");
+  return RefuseForNow(MakeError(
+      absl::StatusCode::kFailedPrecondition,
+      "hardware_classes: no worker is connected, so that all of them are none; name some"));
 }
 
 // An evaluation needs one device: of all classes those that have one are kept, named ones must.
@@ -67,8 +74,9 @@ absl::Status KeepThoseOfOneDevice(const sweep::Sweep& original,
   }
   std::erase_if(classes, [](const std::string& name) { return !HasDevices(name, 1); });
   if (!classes.empty()) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   "hardware_classes: no connected worker has slots of one device; name some");
+  return RefuseForNow(
+      MakeError(absl::StatusCode::kFailedPrecondition,
+                "hardware_classes: no connected worker has slots of one device; name some"));
 }
 
 absl::Status CheckWeights(const v1::WeightsFile& weights, const BlobStore& blobs) {
@@ -78,9 +86,10 @@ absl::Status CheckWeights(const v1::WeightsFile& weights, const BlobStore& blobs
                                     weights.name().size()));
   }
   if (blobs.Has({weights.sha256(), weights.size()})) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   fmt::format("weights: no file of hash {} and {} bytes is here; PutWeights first",
-                               weights.sha256(), weights.size()));
+  return RefuseForNow(
+      MakeError(absl::StatusCode::kFailedPrecondition,
+                fmt::format("weights: no file of hash {} and {} bytes is here; PutWeights first",
+                            weights.sha256(), weights.size())));
 }
 
 // What can be said of the request without reading the store.
@@ -107,6 +116,16 @@ absl::Status CheckSize(const sweep::Sweep& infer) {
                                   sweep::kMaxCells, sweep::kMaxMembers, cells, members));
 }
 
+// Of a sweep that trains, members that are done and their weights come and go.
+absl::StatusOr<query::InferSources> SourcesOf(const query::InferQuestion& question,
+                                              query::Query& query) {
+  absl::StatusOr<query::InferSources> sources = query.FindInferSources(question);
+  if (!absl::IsFailedPrecondition(sources.status())) return sources;
+  NF_ASSIGN_OR_RETURN(const query::Definition asked, query.FindDefinition(question.sweep));
+  if (asked.sweep.kind != sweep::Kind::kTrain) return sources;
+  return RefuseForNow(sources.status());
+}
+
 // Which sweep the inferences are, and how many members have none.
 absl::StatusOr<scheduler::SweepSubmitted> InferenceFrom(const v1::InferMembersRequest& request,
                                                         const sweep::Known& known,
@@ -115,7 +134,7 @@ absl::StatusOr<scheduler::SweepSubmitted> InferenceFrom(const v1::InferMembersRe
   NF_ASSIGN_OR_RETURN(const query::InferQuestion question, QuestionOf(request));
   NF_ASSIGN_OR_RETURN(std::vector<std::string> classes, ClassesFrom(request, known));
   if (request.has_weights()) NF_RETURN_IF_ERROR(CheckWeights(request.weights(), blobs));
-  NF_ASSIGN_OR_RETURN(query::InferSources sources, query.FindInferSources(question));
+  NF_ASSIGN_OR_RETURN(query::InferSources sources, SourcesOf(question, query));
   left_out = sources.left_out;
   NF_RETURN_IF_ERROR(KeepThoseOfOneDevice(sources.sweep, request, classes));
   for (sweep::InferSource& source : sources.cells) {
@@ -146,18 +165,19 @@ Unary* CoordinatorServiceImpl::InferMembers(Context* context,
     uint32_t left_out = 0;
     absl::StatusOr<scheduler::SweepSubmitted> event =
         InferenceFrom(*request, KnownNow(), parts_.query, parts_.blobs, left_out);
+    const auto answer = [reactor, response](const CallResult& result) {
+      response->set_sweep_id(result.sweep.value);
+      response->set_members(result.members);
+      reactor->Finish(ToGrpc(
+          BecauseIf(absl::StatusCode::kAlreadyExists, result.status, Reason::kRequestIdTaken)));
+    };
+    if (event.status().GetPayload(kMayHaveChanged)) {
+      return AnswerRepeat(request->request_id(), event.status(), answer);
+    }
     if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
     event->caller = CallerOf(*context);
     response->set_without_weights(left_out);
-    parts_.loop.Call(
-        *std::move(event),
-        [reactor, response](const CallResult& result) {
-          response->set_sweep_id(result.sweep.value);
-          response->set_members(result.members);
-          reactor->Finish(ToGrpc(
-              BecauseIf(absl::StatusCode::kAlreadyExists, result.status, Reason::kRequestIdTaken)));
-        },
-        WhileAwaited(*context));
+    parts_.loop.Call(*std::move(event), answer, WhileAwaited(*context));
   };
   if (!parts_.query.Post(query::Work::kRead, work)) {
     reactor->Finish(ToGrpc(TooManyWait("reads")));

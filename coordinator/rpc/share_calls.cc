@@ -2,6 +2,7 @@
 #include <string>
 
 #include "common/rpc/status.h"
+#include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/coordinator_service.h"
@@ -43,13 +44,16 @@ grpc::ServerUnaryReactor* CoordinatorServiceImpl::UpdateShare(Context* context,
     return reactor;
   }
   event->caller = CallerOf(*context);
-  parts_.loop.Call(*std::move(event), [this, reactor, request, response](const CallResult& result) {
-    if (result.status.ok()) {
-      *response->mutable_share() =
-          ToProto(request->owner(), parts_.loop.live().ShareOf(request->owner()));
-    }
-    reactor->Finish(ToGrpc(result.status));
-  });
+  parts_.loop.Call(
+      *std::move(event),
+      [this, reactor, request, response](const CallResult& result) {
+        if (result.status.ok()) {
+          *response->mutable_share() =
+              ToProto(request->owner(), parts_.loop.live().ShareOf(request->owner()));
+        }
+        reactor->Finish(ToGrpc(result.status));
+      },
+      WhileAwaited(*context));
   return reactor;
 }
 

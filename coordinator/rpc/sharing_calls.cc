@@ -108,8 +108,10 @@ Unary* CoordinatorServiceImpl::UpdateWorker(Context* context,
             parts_.query.Post(query::Work::kRead, [this, reactor, request, response] {
               absl::StatusOr<v1::ListWorkersResponse> found = WorkersNow();
               if (found.ok()) {
+                // As the change was: of several of one name the connected one, or the newest.
                 for (v1::WorkerSummary& worker : *found->mutable_workers()) {
-                  if (worker.name() == request->worker()) *response->mutable_worker() = worker;
+                  if (worker.name() != request->worker()) continue;
+                  if (!response->worker().connected()) *response->mutable_worker() = worker;
                 }
               }
               reactor->Finish(ToGrpc(found.status()));

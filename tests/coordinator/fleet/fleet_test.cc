@@ -180,6 +180,26 @@ TEST_F(FleetTest, OfAWorkerThatWasHereBeforeTheCoordinatorNothingIsLearned) {
   EXPECT_EQ(ThePool().record, KnownPool());
 }
 
+// The coordinator ended before it had looked: what the worker has is learned when it is back.
+TEST_F(FleetTest, WhatAWorkerHasIsLearnedWhenItIsSeenWithIt) {
+  PoolRecord pool = KnownPool();
+  pool.classes.clear();
+  pool.stacks.clear();
+  Start(pool);
+  const std::string nonce = LaunchOne("25");
+  const std::string worker = "a100-" + nonce + "-0";
+  workers_[worker] = {{}, {}, 0, /*connected=*/false};
+  Show("25", nonce, JobPhase::kAlive);
+  (void)Look();
+  ASSERT_TRUE(Last().heard);
+  EXPECT_THAT(ThePool().record.classes, testing::IsEmpty());
+  workers_[worker] = {{"a100"}, {"cuda"}, 1};
+  EXPECT_EQ(Look().pools.size(), 1u);
+  EXPECT_THAT(ThePool().record.classes, testing::ElementsAre("a100"));
+  EXPECT_THAT(ThePool().record.stacks, testing::ElementsAre("cuda"));
+  EXPECT_EQ(Look().pools.size(), 0u) << "once";
+}
+
 TEST_F(FleetTest, OfAWorkerThatTheClusterHasStartedAgainTheConnectedOneCounts) {
   Start();
   const std::string nonce = LaunchOne("25");

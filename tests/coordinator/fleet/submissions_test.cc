@@ -205,6 +205,17 @@ TEST_F(FleetTest, APoolThatHasJobsIsNotPausedForRefusalsAndTriesWhenAPlaceIsFree
   EXPECT_EQ(Look().submits.size(), 1u);
 }
 
+TEST_F(FleetTest, JobsThatWaitAreJobsThatAPoolHas) {
+  Start();
+  (void)LaunchOne("25");
+  members_ = 2;
+  for (int i = 0; i < 12; ++i) {
+    now_ += absl::Hours(2);
+    (void)Answer(Look().submits.at(0), InvalidInput("job submit limit"));
+  }
+  EXPECT_EQ(ThePool().record.state, PoolState::kActive) << ThePool().record.why;
+}
+
 TEST_F(FleetTest, OneThatIsTakenForgivesTheRefusals) {
   Start();
   members_ = 1;
@@ -247,6 +258,20 @@ TEST_F(FleetTest, AnUnansweredSubmissionThatTwoPollsDoNotShowWasNotTaken) {
   EXPECT_EQ(launches_.at(1).reason, "the cluster never got it");
   ASSERT_EQ(decisions.submits.size(), 1u) << "anew";
   EXPECT_EQ(launches_.at(2).nonce, decisions.submits[0].nonce);
+}
+
+// Else a cluster that does not answer would be asked ever again.
+TEST_F(FleetTest, WhatTheClusterNeverGotLeavesNoPlaceToFillAtOnce) {
+  Start();
+  members_ = 1;
+  for (int i = 0; i < 2; ++i) {
+    (void)Answer(Look().submits.at(0), absl::UnavailableError("nobody"));
+    (void)Look();
+  }
+  EXPECT_THAT(Look().submits, IsEmpty()) << "30 s after the second";
+  EXPECT_EQ(Last().end, LaunchEnd::kGone);
+  EXPECT_THAT(Look().submits, IsEmpty());
+  EXPECT_EQ(Look().submits.size(), 1u) << "a minute after it";
 }
 
 TEST_F(FleetTest, AJobWithTheSameKeyAndAnotherNameIsSomebodyElses) {

@@ -281,5 +281,15 @@ TEST_F(LiveAnswersTest, AFileThatIsDamagedIsNotTakenForWhole) {
   EXPECT_EQ(Get("/api/GetArtifact?member=s1c0r0&kind=weights").status, 0) << "no last chunk";
 }
 
+TEST(ErrorAnswer, HasTheStatusThatHttpHasForIt) {
+  using Code = absl::StatusCode;
+  const auto status = [](Code code) { return live::ErrorAnswer(MakeError(code, "why")).status; };
+  EXPECT_EQ(status(Code::kInvalidArgument), 400);
+  EXPECT_EQ(status(Code::kNotFound), 404);
+  EXPECT_EQ(status(Code::kAlreadyExists), 409);
+  EXPECT_EQ(status(Code::kFailedPrecondition), 409);
+  EXPECT_EQ(status(Code::kInternal), 500);
+}
+
 }  // namespace
 }  // namespace noisefloor::test

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include "coordinator/loop/event_loop.h"
+#include "coordinator/loop/kept.h"
 #include "tests/coordinator/loop/fake_parts.h"
 #include "tests/coordinator/scheduler/fleet.h"
 
@@ -28,7 +29,7 @@ class CommitTest : public ::testing::Test {
                                  .fatal = fatal_,
                                  .figures = &figures_};
     options.tick = absl::Milliseconds(1);
-    options.storage_retry = absl::Milliseconds(1);
+    options.storage_retry = storage_retry_;
     loop_.emplace(parts, options, scheduler::Scheduler(scheduler::Options{}), kT0);
     loop_->Start();
   }
@@ -100,6 +101,7 @@ class CommitTest : public ::testing::Test {
   std::function<void(const absl::Status&)> fatal_ = [](const absl::Status& status) {
     FAIL() << status;
   };
+  absl::Duration storage_retry_ = absl::Milliseconds(1);  // As of Start.
   HandClock clock_;
   HandStore store_;
   HandLinks links_;
@@ -425,6 +427,62 @@ TEST_F(CommitTest, WhatHadArrivedIsKeptBeforeItStops) {
 
   for (auto& answer : answers) EXPECT_TRUE(answer.get().status.ok());
   EXPECT_EQ(store_.CountKept<scheduler::KeepSweep>(), 2);
+}
+
+TEST_F(CommitTest, WhatWasDeletedIsRemovedPieceByPieceUntilNoneIsLeft) {
+  store_.LeaveDeleted(3);
+  Start();
+  for (int i = 0; i < 5; ++i) {
+    clock_.Advance(absl::Milliseconds(1));  // A tick.
+    Settle();
+  }
+  Settle();
+  EXPECT_EQ(store_.removals(), 3);
+}
+
+TEST_F(CommitTest, ARemovalThatFailedIsTriedAgainWhenOtherWritesWouldBe) {
+  storage_retry_ = absl::Seconds(10);
+  store_.LeaveDeleted(1, Full());
+  Start();
+  const auto removals = [this](absl::Duration later) {
+    clock_.Advance(later);
+    Settle();
+    Settle();  // What followed the answer is over.
+    return store_.removals();
+  };
+  EXPECT_EQ(removals(absl::ZeroDuration()), 1);
+  EXPECT_EQ(removals(absl::Seconds(5)), 1);
+  EXPECT_EQ(removals(absl::Seconds(5)), 2);
+}
+
+TEST_F(CommitTest, HeartbeatsAreCounted) {
+  Start();
+  const SessionId session{1};
+  ASSERT_TRUE(loop_->Post(session, Join(1, 1, "unit"), true));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(loop_->Post(session, scheduler::Heartbeat{session, {}}, true));
+  }
+  Settle();
+  EXPECT_EQ(figures_.heartbeats, 2u);
+}
+
+TEST(CountKept, CountsExpiredLeasesAndAcceptedResultsByTheirKind) {
+  scheduler::AppendEvent expired;
+  expired.kind = "lease_expired";
+  scheduler::KeepOutcome done;
+  done.outcome.kind = Outcome::Kind::kDone;
+  done.accepted = true;
+  scheduler::KeepOutcome diverged = done;
+  diverged.outcome.kind = Outcome::Kind::kDiverged;
+  scheduler::KeepOutcome late = diverged;
+  late.accepted = false;
+  figures::LoopFigures figures;
+
+  CountKept({expired, done, done, diverged, late}, figures);
+
+  EXPECT_EQ(figures.leases_expired, 1u);
+  EXPECT_EQ(figures.members_done, 2u);
+  EXPECT_EQ(figures.members_diverged, 1u);
 }
 
 }  // namespace

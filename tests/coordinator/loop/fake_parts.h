@@ -45,7 +45,23 @@ class HandStore final : public Store {
     return kept_.size();
   }
   absl::StatusOr<scheduler::RecoveredState> Recover() override { return recovered_; }
+  absl::StatusOr<bool> RemoveDeleted(uint32_t) override {
+    MutexLock lock(mutex_);
+    ++removals_;
+    if (!removal_.ok()) return removal_;
+    return removals_ < pieces_;
+  }
 
+  // So many removals are needed, or each fails with that.
+  void LeaveDeleted(int pieces, absl::Status status = absl::OkStatus()) {
+    MutexLock lock(mutex_);
+    pieces_ = pieces;
+    removal_ = std::move(status);
+  }
+  int removals() {
+    MutexLock lock(mutex_);
+    return removals_;
+  }
   void Fail(absl::Status status) {
     MutexLock lock(mutex_);
     status_ = std::move(status);
@@ -104,6 +120,9 @@ class HandStore final : public Store {
   bool keeps_and_fails_ ABSL_GUARDED_BY(mutex_) = false;
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   int tries_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status removal_ ABSL_GUARDED_BY(mutex_);
+  int pieces_ ABSL_GUARDED_BY(mutex_) = 1;
+  int removals_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::vector<scheduler::Write>> kept_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -98,6 +98,14 @@ TEST_F(MetricsTest, EveryLineIsOfTheTextFormat) {
   EXPECT_GT(samples, 50);
 }
 
+TEST_F(MetricsTest, MembersOfNoClassAreOfAny) {
+  v1::Sweep anywhere = SmallSweep("a", 3);
+  anywhere.mutable_hardware()->set_kind(v1::HardwareChoice::KIND_ANY);
+  anywhere.mutable_hardware()->clear_classes();
+  ASSERT_TRUE(Submit(anywhere).ok());
+  EXPECT_EQ(ValueOf(Scrape(), "noisefloor_members{hardware=\"any\",state=\"waiting\"}"), 3);
+}
+
 TEST_F(MetricsTest, FollowALife) {
   ScriptedWorker worker(*workers_, "box", 7);
   ASSERT_TRUE(Submit(SmallSweep("a", 3)).ok());

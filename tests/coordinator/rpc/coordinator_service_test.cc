@@ -68,6 +68,20 @@ TEST_F(CoordinatorServiceTest, ARepeatedRequestIsAnsweredEvenWhenNoWorkerIsConne
   EXPECT_EQ(Submit(everywhere, "id-2").status().code(), Code::kInvalidArgument);
 }
 
+// It would be wrong with any fleet, so that it is another sweep than the one that is kept.
+TEST_F(CoordinatorServiceTest, ARequestWithAMistakeIsRefusedWhateverItsIdCameToBefore) {
+  ASSERT_TRUE(Submit(SmallSweep("a", 2), "id-1").ok());
+  v1::Sweep nowhere = SmallSweep("a", 2);
+  nowhere.mutable_hardware()->clear_classes();
+  EXPECT_EQ(Submit(nowhere, "id-1").status().code(), Code::kInvalidArgument);
+
+  Restart();  // No worker is connected: of these two things the fleet is one.
+  v1::Sweep unnamed = SmallSweep("", 2);
+  unnamed.mutable_hardware()->set_kind(v1::HardwareChoice::KIND_ALL);
+  unnamed.mutable_hardware()->clear_classes();
+  EXPECT_EQ(Submit(unnamed, "id-1").status().code(), Code::kInvalidArgument);
+}
+
 TEST_F(CoordinatorServiceTest, AnEqualSweepIsResumedWhenAskedFor) {
   const auto first = Submit(SmallSweep("a", 2));
   ASSERT_TRUE(first.ok());

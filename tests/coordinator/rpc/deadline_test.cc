@@ -8,7 +8,7 @@
 #include "common/rpc/server.h"
 #include "coordinator/rpc/coordinator_service.h"
 #include "tests/coordinator/loop/loop_fixture.h"
-#include "tests/coordinator/rpc/scripted_worker.h"
+#include "tests/coordinator/rpc/coordinator_fixture.h"
 
 namespace noisefloor::test {
 namespace {
@@ -198,7 +198,15 @@ TEST_F(DeadlineTest, WhatWouldChangeSomethingIsNotDoneAfterItsDeadline) {
   v1::UpdateWorkerRequest drained;
   drained.set_worker("w1");
   drained.set_draining(true);
+  v1::UpdateShareRequest share;
+  share.set_owner("ada");
+  share.set_weight(3);
+  v1::SubmitSweepRequest submitted;
+  *submitted.mutable_sweep() = SmallSweep("late", 1);
   const std::vector<Call> calls = {
+      of(&Stub::SubmitSweep, submitted, v1::SubmitSweepResponse()),
+      of(&Stub::RetrySweep, v1::RetrySweepRequest(), v1::RetrySweepResponse()),
+      of(&Stub::UpdateShare, share, v1::UpdateShareResponse()),
       of(&Stub::CancelSweep, v1::CancelSweepRequest(), v1::CancelSweepResponse()),
       of(&Stub::UpdateSweep, paused, v1::UpdateSweepResponse()),
       of(&Stub::UpdateWorker, drained, v1::UpdateWorkerResponse())};

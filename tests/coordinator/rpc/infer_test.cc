@@ -306,6 +306,30 @@ TEST_F(InferTest, ARepeatedRequestAnswersWithTheSameSweep) {
   EXPECT_EQ(Infer(request)->sweep_id(), 3u);
 }
 
+TEST_F(InferTest, ARepeatedRequestIsAnsweredEvenWhenNoWorkerIsConnectedAnyMore) {
+  v1::InferMembersRequest request = Request();
+  request.clear_hardware_classes();
+  request.set_request_id("id-1");
+  const auto first = Infer(request);
+  ASSERT_TRUE(first.ok()) << first.status();
+  worker_.reset();
+  Restart();
+
+  const auto again = Infer(request);
+
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->sweep_id(), first->sweep_id());
+  EXPECT_EQ(again->members(), first->members());
+  request.set_sweep_id(again->sweep_id());
+  request.add_hardware_classes(kClass);
+  EXPECT_EQ(Infer(request).status().code(), absl::StatusCode::kFailedPrecondition)
+      << "what evaluates was never a sweep that trains";
+  request = Request();
+  request.clear_hardware_classes();
+  request.set_request_id("id-2");
+  EXPECT_EQ(Infer(request).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(InferTest, ATrainerThatDoesNotInferGetsNoneAndExplainSaysWhy) {
   Join("old", 8, false);
   ASSERT_TRUE(Infer(Request()).ok());

@@ -375,5 +375,17 @@ TEST_F(SharingTest, OwnersShareTheFleetHoweverMuchEachHasAskedFor) {
   EXPECT_THAT(started, ElementsAre("s1c0r0", "s3c0r0", "s2c0r0", "s3c0r1"));
 }
 
+TEST_F(SharingTest, OfTwoWorkersOfOneNameTheOneThatWasChangedIsTold) {
+  for (const uint64_t identity : {7, 8}) {
+    { ScriptedWorker worker(*workers_, "box", identity); }
+    Restart();  // Its name is free.
+  }
+  ScriptedWorker back(*workers_, "box", 7);
+  const auto drained = Use("box", [](v1::UpdateWorkerRequest& r) { r.set_draining(true); });
+  ASSERT_TRUE(drained.ok()) << drained.status();
+  EXPECT_TRUE(drained->worker().connected());
+  EXPECT_TRUE(drained->worker().draining());
+}
+
 }  // namespace
 }  // namespace noisefloor::test

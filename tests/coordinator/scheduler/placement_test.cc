@@ -81,6 +81,33 @@ TEST(Placement, SettingsAreKeptOnceAndSharedByWorkers) {
   EXPECT_EQ(scheduler.FindWorker(WorkerId{2})->schemas.at(0), first.schemas.at(0));
 }
 
+TEST(Placement, OfSettingsOnlyNewOnesCountTowardsWhatIsKept) {
+  const auto settings = [](int number) {
+    return std::make_shared<const SettingsSchema>(
+        std::vector<SettingRule>{{.path = "own.number_" + std::to_string(number)}});
+  };
+  Scheduler scheduler{Options{}};
+  WorkerConnected first = Join(1, 1, "u1");
+  for (int i = 0; i < 1000; ++i) first.schemas.push_back(settings(i));
+  EXPECT_THAT(test::Of<KeepSchema>(scheduler.Step(first, kT0)), SizeIs(1000));
+  WorkerConnected same = Join(2, 1, "u2");
+  same.schemas = {settings(7)};
+  EXPECT_THAT(test::Of<CloseSession>(scheduler.Step(same, kT0)), IsEmpty());
+  WorkerConnected other = Join(3, 1, "u3");
+  other.schemas = {settings(1000)};
+  EXPECT_THAT(test::Of<CloseSession>(scheduler.Step(other, kT0)), SizeIs(1));
+}
+
+TEST(Placement, OfSoMuchSoftwareAndNoMoreItIsKeptWhatItIs) {
+  Scheduler scheduler{Options{}};
+  WorkerConnected event = Join(1, 1, "u1");
+  const auto versions = std::make_shared<const Versions>();
+  for (int i = 0; i < 10001; ++i) {
+    event.software.push_back({"f" + std::to_string(i), versions, "{}"});
+  }
+  EXPECT_THAT(test::Of<KeepSoftware>(scheduler.Step(event, kT0)), SizeIs(10000));
+}
+
 WorkerConnected JoinWith(uint64_t number, const std::string& fingerprint, Versions versions) {
   WorkerConnected event = Join(number, 1, "u" + std::to_string(number));
   event.inventory =

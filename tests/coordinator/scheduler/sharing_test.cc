@@ -58,6 +58,24 @@ TEST(Rate, CountsTheLastTenMinutesByTheHour) {
   EXPECT_EQ(rate.PerHour(kT0 + absl::Minutes(30)), 0);
 }
 
+TEST(Rate, OneAMinuteIsSixtyAnHourHoweverLongItGoesOn) {
+  Rate rate;
+  rate.Begin(kT0);
+  for (int minute = 0; minute < 20; ++minute) rate.Note(kT0 + absl::Minutes(minute));
+  EXPECT_EQ(rate.PerHour(kT0 + absl::Minutes(19)), 60);
+}
+
+TEST(Sharing, WhenTheLastWillEndIsSaidInMinutesBelowTwoHours) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 10)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u"), kT0);
+  const absl::Time later = kT0 + absl::Seconds(5);  // Counted over a minute.
+  (void)scheduler.Step(Finish(1, 1), later);
+  EXPECT_THAT(scheduler.ExplainSweep(SweepId{1}, later).value_or(""),
+              testing::HasSubstr("60 of its members an hour end at present: the last in about 9 "
+                                 "min."));
+}
+
 TEST(Sharing, OneSlotIsTakenInTurnsByManyOwners) {
   Scheduler scheduler{Options{}};
   for (const char* owner : {"ada", "grace", "emmy"}) {
