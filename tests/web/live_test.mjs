@@ -325,3 +325,45 @@ test("curves have all of a step whose values come in two messages", async () => 
   assert.deepEqual(heard, []);
   await context.close();
 });
+
+/** The news of a sweep, as if the coordinator had told them; the connection ends, and the page comes back. */
+async function tell(page, sweep) {
+  const news = { sweep, lines: [], events: [], storage_problem: "" };
+  await page.route(/\/api\/WatchSweep\?/, (route) => route.fulfill({ contentType: "text/event-stream", body: `data: ${JSON.stringify(news)}\n\n` }));
+}
+
+test("of more members that train than are listed it is said how many there are", async () => {
+  const id = submit("crowd", 1);
+  const { page, context } = await open("");
+  const { members: [waiting] } = await told(page, "ListMembers", `sweep_id=${id.slice(1)}`);
+  const { sweep } = await told(page, "GetSweep", `sweep_id=${id.slice(1)}`);
+  const trains = { ...waiting, state: "MEMBER_STATE_LEASED", attempt: 1, worker: "box", step: "10", step_count: "16" };
+  let listed = 50;
+  await page.route(/\/api\/ListMembers\?/, (route) => {
+    const members = Array.from({ length: listed }, (_, i) => ({ ...trains, id: `${id}c0r${i}` }));
+    return route.fulfill({ json: { members, next_page_token: listed === 50 ? "more" : "" } });
+  });
+  const nothing = { state: trains.state, lease: "7", attempt: 1, step: "10", steps: "16", values: [], events: [] };
+  await page.route(/\/api\/WatchMember\?/, (route) => route.fulfill({ contentType: "text/event-stream", body: `data: ${JSON.stringify(nothing)}\n\n` }));
+  await tell(page, { ...sweep, waiting: 0, leased: 73 });
+
+  await page.goto(new URL(`/${id}`, coordinator.url).href);
+  const lead = page.locator("section", { has: page.getByRole("heading", { name: "Training now" }) }).locator(".lead");
+  await lead.getByText("The first 50 of 73. Curves of the first 8.", { exact: true }).waitFor();
+  listed = 9;
+  await lead.getByText("Curves of the first 8.", { exact: true }).waitFor();
+  await context.close();
+});
+
+test("a sweep that has yet to decide how many more it trains has not ended", async () => {
+  const { page, context } = await open("");
+  const { sweep } = await told(page, "GetSweep", "sweep_id=1");
+  assert.equal(sweep.done, 6);
+  await tell(page, { ...sweep, undecided: true });
+
+  await page.goto(new URL("/s1", coordinator.url).href);
+  await page.getByText("Nothing trains at present.").waitFor();
+  assert.match(await page.textContent(".bar + .standing"), /^deciding how many more; 6 of 6 members ended/);
+  assert.equal(await page.getByText("It has ended").count(), 0);
+  await context.close();
+});

@@ -40,6 +40,15 @@ export async function open(value, { width = 1100, colorScheme = "light", drawn =
   return { page, heard };
 }
 
+/** What a button beside a figure saves. */
+export async function saved(page, figure, name) {
+  const [download] = await Promise.all([page.waitForEvent("download"), figure.locator(".tools button", { hasText: name }).click()]);
+  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+}
+
+/** Lines of CSV as the texts of their fields. */
+export const fields = (csv) => csv.trim().split("\n").map((line) => [...`${line},`.matchAll(/(?:"((?:[^"]|"")*)"|([^,]*)),/g)].map((m) => m[1]?.replaceAll('""', '"') ?? m[2]));
+
 /** The figures whose caption or drawing says so. */
 export const figureOf = (page, words) => page.locator("figure", { hasText: words });
 

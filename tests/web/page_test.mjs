@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { axe, distinct, figureOf, open, study, wide } from "./open_page.mjs";
+import { axe, distinct, fields, figureOf, open, saved, study, wide } from "./open_page.mjs";
 
 function at(value, path) {
   return path.split(".").reduce((inner, key) => inner?.[key], value);
@@ -475,11 +475,6 @@ for (const [width, colorScheme] of [[400, "light"], [900, "dark"], [1400, "light
   });
 }
 
-async function saved(page, figure, name) {
-  const [download] = await Promise.all([page.waitForEvent("download"), figure.locator(".tools button", { hasText: name }).click()]);
-  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
-}
-
 test("a figure is saved as an SVG that needs nothing else, and as a PNG of 300 dots an inch", async () => {
   const { page, heard } = await open(study, { colorScheme: "dark" });
   const figure = figureOf(page, "top-1 of every member");
@@ -518,8 +513,6 @@ test("a figure is saved as an SVG that needs nothing else, and as a PNG of 300 d
   await page.close();
 });
 
-const fields = (csv) => csv.trim().split("\n").map((line) => [...`${line},`.matchAll(/(?:"((?:[^"]|"")*)"|([^,]*)),/g)].map((m) => m[1]?.replaceAll('""', '"') ?? m[2]));
-
 test("data of figures and tables are saved whole and exact", async () => {
   const { page } = await open(study);
   const figure = (await saved(page, figureOf(page, "top-1 of every member"), "CSV")).bytes.toString();
@@ -535,9 +528,10 @@ test("data of figures and tables are saved whole and exact", async () => {
   const column = head.indexOf("churn");
   assert.deepEqual(head.slice(column, column + 4), ["churn", "churn low", "churn high", "churn n"]);
   study.cohorts.forEach((c, i) => {
-    const at = lines[i].findIndex((_, k) => lines[i].slice(k, k + 2).join() === `${c.churn.value},${c.churn.low ?? ""}`);
-    assert.ok(at > 0, c.label);
+    const { value, low, high, n } = c.churn;
+    assert.deepEqual(lines[i].slice(column, column + 4), [value, low ?? "", high ?? "", n].map(String), c.label);
   });
+  assert.ok(study.cohorts.some((c) => c.churn.low !== null && c.churn.low !== c.churn.high));
   const compared = (await saved(page, page.locator("figure.table", { hasText: "Two sides over the independent draws" }), "CSV")).bytes.toString();
   const [names, ...pairs] = fields(compared);
   study.hardware.forEach((h, i) => assert.equal(pairs[i][names.indexOf("p")], String(h.shift.p ?? "")));

@@ -1,0 +1,200 @@
+// What the page says in words and tables: of each number what it is, of each choice what is left, and
+// nothing that the study does not know. node words_test.mjs RENDER_PAGE STUDY.json
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { distinct, fields, figureOf, open, saved, study } from "./open_page.mjs";
+
+const sectionOf = (page, title) => page.locator("section", { has: page.getByRole("heading", { name: title, exact: true }) });
+const textsOf = (table) => table.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+const choose = (page, what, value) => page.locator(".filter label", { hasText: what }).locator("select").selectOption(`=${value}`);
+const CLASSES = [...new Set(study.cohorts.map((c) => c.hardware))];
+
+test("the header says what was trained, and what each plan frees", async () => {
+  const { page } = await open(study);
+  assert.equal(await page.locator(".abstract").textContent(),
+    "small_cnn on fashion-mnist-sample, 3 epochs of SGD with a learning rate of 0.05 and batches of 64: 36 trainings on 3 classes of hardware.");
+  const chips = await page.locator(".chips li").allTextContents();
+  assert.deepEqual(chips.slice(0, 2), ["control frees nothing; n = 4", "algo frees init, data_order, augment, dropout; n = 4"]);
+  await page.close();
+});
+
+test("of a trainer of one's own nothing is said that its settings do not say", async () => {
+  const value = structuredClone(study);
+  value.sweep.settings = [{ path: "width", value: "8", changed: true }, { path: "train.epochs", value: "3", changed: true }];
+  const { page, heard } = await open(value);
+  assert.deepEqual(heard, []);
+  assert.equal(await page.locator(".abstract").count(), 0);
+  const rows = await textsOf(sectionOf(page, "What was trained").locator("figure").first());
+  assert.deepEqual(rows.map(([path]) => path), ["width", "train.epochs", "data identity", "seed", "specification hash"]);
+  // It is a sweep, not a table of runs.
+  assert.equal(await page.locator("header button", { hasText: "sweep.yaml" }).count(), 1);
+  assert.match(await page.locator("header").textContent(), /seed 0/);
+  await page.close();
+
+  value.sweep.settings = study.sweep.settings.filter((s) => s.path !== "augment.flip");
+  const ours = await open(value);
+  const known = await textsOf(sectionOf(ours.page, "What was trained").locator("figure").first());
+  assert.ok(known.some((row) => row.join() === "augmentation,none"));
+  await ours.page.close();
+});
+
+test("a point of a curve tells its n, and an SD only where there is one", async () => {
+  const value = structuredClone(study);
+  const curve = value.curves.find((c) => c.cell === 3 && c.metric === "test_top1");
+  Object.assign(curve, { mean: curve.mean.map(() => 0.5), sd: curve.sd.map((_, i) => (i === 0 ? 0.25 : null)), n: curve.n.map((_, i) => 3 - i) });
+  const { page, heard } = await open(value);
+  const tips = await figureOf(page, "Each thin line is a member").locator("svg").first().locator("[data-tip]")
+    .evaluateAll((all) => all.map((mark) => mark.getAttribute("data-tip")));
+  assert.deepEqual(heard, []);
+  assert.deepEqual(tips.filter((tip) => tip.startsWith("algo, cpu-intel-avx2,")), curve.epochs.map((epoch, i) =>
+    `algo, cpu-intel-avx2, epoch ${epoch}\nmean 50.00 %${i === 0 ? ", SD 25.00 %" : ""}\nn = ${3 - i}`));
+  await page.close();
+});
+
+test("a fact that some members did not tell is none that all have in common", async () => {
+  const common = async (value) => {
+    const { page } = await open(value);
+    const section = sectionOf(page, "What ran");
+    const table = section.locator("details");
+    const found = { said: await table.locator("summary").textContent(), keys: (await textsOf(table)).map(([key]) => key),
+      differing: new Map((await textsOf(section.locator("figure"))).map(([key, ...values]) => [key, values])) };
+    await page.close();
+    return found;
+  };
+  const value = structuredClone(study);
+  value.environment[1].facts.find((f) => f.key === "versions.mkl").values.push("–");
+  const [before, after] = [await common(study), await common(value)];
+  assert.deepEqual(after.keys, before.keys.filter((key) => key !== "versions.mkl"));
+  assert.equal(after.said, `${before.keys.length - 1} facts that every member has in common`);
+  assert.deepEqual(after.differing.get("versions.mkl"), ["2024.2", "2024.2 | –", "2024.2"]);
+});
+
+test("contrasts show the p after the correction, and say what it covers", async () => {
+  const value = structuredClone(study);
+  value.contrasts.forEach((c, i) => c.figures.slice(0, 2).forEach((f, k) => Object.assign(f, { p: 0.001 * (i + 1), p_holm: 0.11 + 0.01 * i + 0.1 * k, shown: k === 1 })));
+  const { page } = await open(value);
+  const section = sectionOf(page, "Does it matter which?");
+  for (const [i, c] of value.contrasts.entries()) {
+    for (const k of [0, 1]) {
+      const cell = section.locator(`[data-p='contrasts.${i}.figures.${k}.p_holm']`);
+      assert.equal(await cell.textContent(), `${Number(c.figures[k].p_holm.toFixed(2))}${k === 1 ? " *" : ""}`);
+    }
+  }
+  const text = await section.textContent();
+  assert.match(text, /covers every p of these contrasts and of those shifts; classes, groups and examples have corrections of their own/);
+  assert.match(text, /after Holm over all contrasts and shifts of the study/);
+  await page.close();
+});
+
+test("scores of ensembles stand in the column of their name", async () => {
+  const value = structuredClone(study);
+  distinct(value.ensembles);
+  const { page } = await open(value);
+  const table = page.locator("table", { has: page.locator("[data-path^='ensembles.cohorts.']") });
+  const header = await table.locator("th").allTextContents();
+  const columns = { "top-1": "accuracy", "log loss": "log_loss", Brier: "brier", "calibration error": "calibration" };
+  const sizes = value.ensembles.cohorts.flatMap((of, i) => of.sizes.map((scores, k) => [`ensembles.cohorts.${i}.sizes.${k}`, scores]));
+  for (const [row, [path, scores]] of sizes.entries()) {
+    const cells = table.locator("tbody tr").nth(row).locator("td");
+    for (const [name, field] of Object.entries(columns)) {
+      const shown = cells.nth(header.indexOf(name)).locator("[data-path]");
+      assert.equal(await shown.getAttribute("data-path"), `${path}.${field}`);
+      assert.equal(await shown.getAttribute("data-value"), String(scores[field].value), name);
+    }
+  }
+  await page.close();
+});
+
+test("groups: false positives and false negatives stand in the column of their name", async () => {
+  const value = structuredClone(study);
+  const loud = value.cohorts.findIndex((c) => !c.all_fixed && c.per_group.length > 0);
+  const rate = (share) => ({ ...structuredClone(study.cohorts[loud].churn), value: share, low: null, high: null });
+  for (const c of value.cohorts) for (const g of c.per_group) Object.assign(g, { false_positive_rate: rate(0.125), false_negative_rate: rate(0.375) });
+  const { page } = await open(value);
+  const table = page.locator("figure.table", { hasText: "Each group in each cohort" });
+  const header = await table.locator("th").allTextContents();
+  const [first] = await textsOf(table);
+  assert.equal(first[header.indexOf("FPR")], "12.50 %");
+  assert.equal(first[header.indexOf("FNR")], "37.50 %");
+  await page.close();
+});
+
+test("one run shows nothing of physical noise, two without a difference do", async () => {
+  const value = structuredClone(study);
+  value.physical.forEach((p, i) => Object.assign(p, { runs: i + 1, noise_seen: i === 2 }));
+  const { page } = await open(value);
+  const rows = await textsOf(page.locator("figure.table", { hasText: "Physical sources left free" }));
+  assert.deepEqual(rows.map((row) => row.slice(1, 3)), [["not known", "1"], ["no noise seen", "2"], ["noise seen", "3"]]);
+  await page.close();
+});
+
+test("comparisons count the pairs whose bits are the same", async () => {
+  const value = structuredClone(study);
+  value.hardware.forEach((h, i) => Object.assign(h, { pairs: 20, identical_pairs: i }));
+  const { page } = await open(value);
+  const table = page.locator("figure.table", { hasText: "Two sides over the independent draws" });
+  const column = (await table.locator("th").allTextContents()).indexOf("same bits");
+  assert.deepEqual((await textsOf(table)).map((row) => row[column]), value.hardware.map((_, i) => `${i}/20`));
+  await page.close();
+});
+
+test("of a chosen class: its controls, and how trainings part on either side of it", async () => {
+  const { page } = await open(study);
+  const short = (hardware) => hardware.replace("cpu-intel-", "");
+  for (const hardware of CLASSES) {
+    await choose(page, "hardware", hardware);
+    const controls = await textsOf(page.locator("figure.table", { hasText: "Control cohorts:" }));
+    assert.deepEqual(controls.map(([label]) => label), study.controls.filter((c) => c.label.endsWith(`, ${hardware}`)).map((c) => c.label));
+    assert.equal(controls.length, 1);
+    const csv = (await saved(page, figureOf(page, "Churn between the same draws"), "CSV")).bytes.toString();
+    const [head, ...rows] = fields(csv);
+    const settings = [...new Set(rows.map((row) => row[head.indexOf("setting")]))];
+    assert.deepEqual(settings, study.hardware.filter((h) => [h.hardware_a, h.hardware_b].includes(hardware))
+      .map((h) => `${h.plan}, ${short(h.hardware_a)} – ${short(h.hardware_b)}`), hardware);
+  }
+  await page.close();
+});
+
+/** The map without these members, as of a study that could not show them. */
+function without(value, ids) {
+  const map = value.heat_map;
+  const kept = map.members.flatMap((id, i) => (ids.includes(id) ? [] : [i]));
+  const of = (list) => kept.map((i) => list[i]);
+  value.heat_map = { members: of(map.members), cells: of(map.cells), values: of(map.values).map(of), left_out: ids.length, note: `${ids.length} members are not shown.` };
+}
+
+test("the map of a choice has the squares of its members, and says how many of how many", async () => {
+  const value = structuredClone(study);
+  value.heat_map.values = value.heat_map.values.map((row, i) => row.map((_, j) => (i === j ? 0 : (Math.min(i, j) * 37 + Math.max(i, j)) / 2000)));
+  without(value, ["s1c0r0", "s1c5r3"]);
+  const map = value.heat_map;
+  const { page } = await open(value);
+  const figure = figureOf(page, "Churn between cohorts");
+  const said = () => figure.locator("figcaption").textContent();
+  assert.match(await said(), /34 of 36 members that are done\. 2 members are not shown\./);
+  for (const hardware of CLASSES) {
+    await choose(page, "hardware", hardware);
+    const cells = value.cohorts.filter((c) => c.hardware === hardware).map((c) => c.cell);
+    const kept = map.cells.flatMap((cell, i) => (cells.includes(cell) ? [i] : []));
+    const count = kept.length < 12 ? `${kept.length} of 12` : "12";
+    assert.match(await said(), new RegExp(`\\. ${count} members that are done\\.\\s+${kept.length < 12 ? "Who is left out" : "Only"}`), hardware);
+    await figure.locator("button.toggle").click();
+    const [, ...rows] = fields((await saved(page, figure, "CSV")).bytes.toString());
+    assert.deepEqual(rows, kept.flatMap((i) => kept.map((j) => [map.members[i], map.members[j], i === j ? "" : String(100 * map.values[i][j])])));
+  }
+  await page.close();
+});
+
+test("the map of a choice that spans sets of examples says who is compared", async () => {
+  const value = structuredClone(study);
+  const { values } = value.heat_map;
+  values[0][1] = values[1][0] = null;  // Of the first cell.
+  const { page } = await open(value);
+  const said = () => figureOf(page, "Churn between cohorts").locator("figcaption").textContent();
+  for (const hardware of CLASSES) {
+    await choose(page, "hardware", hardware);
+    assert.equal(/inside each evaluation set only/.test(await said()), hardware === value.cohorts[0].hardware, hardware);
+  }
+  await page.close();
+});
