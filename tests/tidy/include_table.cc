@@ -190,7 +190,7 @@ const std::vector<FolderRule>& AllRules() {
         "worker/trainer/"},
        {"absl/", "fmt/", "thread"}},
       {"worker/trainer/images",
-       {"common/base/", "common/files/", "worker/trainer/data/"},
+       {"common/base/", "common/cache/", "common/files/", "worker/trainer/data/"},
        {"absl/", "fmt/", "nlohmann/", "archive", "jpeglib.h", "png.h", "thread"}},
       {"worker/trainer/checkpoint",
        {"common/base/", "common/files/", "common/trainer_protocol/"},
