@@ -193,6 +193,12 @@ Tree MiniCoordinator::Take(std::map<std::string, std::string> files, bool execut
   return tree;
 }
 
+void MiniCoordinator::Spoil(const std::string& content) {
+  MutexLock lock(mutex_);
+  std::string& sent = files_.at(Sha256Hex(content));
+  for (char& byte : sent) byte ^= 1;
+}
+
 void MiniCoordinator::LetThrough(uint64_t bytes) {
   MutexLock lock(mutex_);
   bytes_left_ = bytes;

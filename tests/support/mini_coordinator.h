@@ -60,6 +60,8 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   void OfferStack(const std::string& stack, std::map<std::string, std::string> files);
   // The same for weights, known by their content.
   void OfferWeights(std::string content);
+  // From now on something else of the same length is sent in the place of this file of a data set.
+  void Spoil(const std::string& content);
   // From now on so many bytes more of data sets and stacks are sent; then their calls stand until
   // more may.
   void LetThrough(uint64_t bytes);

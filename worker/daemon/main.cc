@@ -2,8 +2,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -126,14 +128,17 @@ void LogStart(const WorkerSettings& settings, const StateDirectory& state) {
   }
 }
 
-// The state directory of a worker that was told to leave is free when it has left.
-absl::StatusOr<StateDirectory> OpenState(const Options& options, const Clock& clock) {
+// The state directory of a worker that was told to leave is free when it has left. `stopped`: a
+// signal came while it was waited for.
+absl::StatusOr<StateDirectory> OpenState(const Options& options, const Clock& clock,
+                                         bool& stopped) {
   const absl::Duration give_up = clock.Steady() + options.state_wait;
   bool said = false;
   return StateDirectory::Open(options.state, [&] {
     if (clock.Steady() >= give_up) return false;
     if (!std::exchange(said, true)) LogInfo("state_in_use", {{"state", options.state}});
-    return !WaitForStopSignal(kStateLook);
+    stopped = WaitForStopSignal(kStateLook);
+    return !stopped;
   });
 }
 
@@ -153,6 +158,26 @@ void WarnOfNetwork(const StateDirectory& state) {
 void RemoveState(const std::string& path) {
   const absl::Status removed = RemoveTree(path);
   if (!removed.ok()) LogWarning("state_stays", {{"error", removed}});
+}
+
+// A temporary state goes, but for results that nobody took.
+void LeaveState(const Options& options, const StateDirectory& state, bool has_results) {
+  if (!options.state_is_temporary) return;
+  if (!has_results) return RemoveState(state.path());
+  for (const char* of_no_result : {"/cache", "/checkpoints"}) {
+    if (PathExists(state.path() + of_no_result)) RemoveState(state.path() + of_no_result);
+  }
+}
+
+// Of a worker that has not looked into it yet.
+bool HasResults(const StateDirectory& state) {
+  std::error_code error;
+  return PathExists(state.spool()) && !std::filesystem::is_empty(state.spool(), error);
+}
+
+int SayStopped(const Options& options) {
+  LogInfo("worker_stopped_before_start");
+  return options.stopped_code;
 }
 
 int Refuse(const absl::Status& status) {
@@ -176,14 +201,16 @@ int Main(const std::vector<std::string>& arguments) {
   SetUpLog({"noisefloor-worker", options.log_level, options.log_format});
   const SystemClock clock;
   const absl::Duration ends_at = clock.Steady() + options.lifetime;
-  const auto state = OpenState(options, clock);
+  bool stopped = false;
+  const auto state = OpenState(options, clock, stopped);
+  if (stopped) return SayStopped(options);
   if (!state.ok()) return Refuse(state.status());
   WarnOfNetwork(*state);
   auto settings = [&] {
     // Nothing is held yet but trainers that are asked, and these die with us.
     const StopSignals signals([&](StopSignal) {
-      LogInfo("worker_stopped_before_start");
-      _exit(options.stopped_code);
+      LeaveState(options, *state, HasResults(*state));
+      _exit(SayStopped(options));
     });
     return MakeSettings(options, *state, clock);
   }();
@@ -195,14 +222,7 @@ int Main(const std::vector<std::string>& arguments) {
   const int code = worker.Run();
   if (worker.has_undying()) _exit(code);
   const bool left = code == 0 || code == options.stopped_code;
-  if (!left || !options.state_is_temporary) return code;
-  if (!worker.has_results()) {
-    RemoveState(state->path());
-    return code;
-  }
-  for (const char* of_no_result : {"/cache", "/checkpoints"}) {
-    if (PathExists(state->path() + of_no_result)) RemoveState(state->path() + of_no_result);
-  }
+  if (left) LeaveState(options, *state, worker.has_results());
   return code;
 }
 

@@ -27,8 +27,9 @@ class DaemonForksTest : public DaemonTest {
     return log.substr(0, log.find('\n'));
   }
   // Starts one more member; returns once it has said hello.
-  void StartAndHear(const std::string& behaviour) {
-    Start(Member(++lease_, behaviour));
+  void StartAndHear(const std::string& behaviour) { StartAndHear(Member(++lease_, behaviour)); }
+  void StartAndHear(const v1::StartMember& start) {
+    Start(start);
     while (const auto started = coordinator_.Wait(Case::kStarted)) {
       if (started->started().lease_id() == lease_) return;
     }
@@ -50,6 +51,17 @@ class DaemonForksTest : public DaemonTest {
       if (input.string().starts_with("socket:")) return process;
     }
     return -1;
+  }
+  // Ends the server, which does not run any more when this returns.
+  void EndServer() const {
+    const pid_t server = Server();
+    ASSERT_GT(server, 0);
+    const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, server, 0));
+    ASSERT_GE(pidfd, 0);
+    ASSERT_EQ(kill(server, SIGKILL), 0);
+    pollfd wait = {pidfd, POLLIN, 0};
+    EXPECT_EQ(poll(&wait, 1, 60000), 1);
+    close(pidfd);
   }
   std::string DaemonLog() const {
     std::ifstream file(log_);
@@ -89,6 +101,36 @@ TEST_F(DaemonForksTest, AKilledServerIsNamedOnceAndReplacedAndNoMemberIsLost) {
   EXPECT_THAT(DaemonLog(), HasSubstr("fork_server_lost"));
   EXPECT_THAT(DaemonLog(), HasSubstr("--serve-forks: it has ended"));
   EXPECT_EQ(hashes_.size(), 1u);
+}
+
+// Its loss is found where the next member's server is asked for, not where one is to be forked.
+TEST_F(DaemonForksTest, AServerThatIsLostWhileAMemberTrainsIsNamedToo) {
+  log_ = folder_ + "/daemon.log";
+  StartDaemon();
+  (void)Registered();
+  ASSERT_TRUE(TrainsUntilOneIsForked());
+  const std::string gate = MakeGate();
+  // Its only epoch is behind the gate, and with it the moment when the next one is prepared.
+  StartAndHear(With(Member(++lease_, "gate:" + gate),
+                    [](Specification& specification) { specification.train.epochs = 1; }));
+  EndServer();
+  OpenGate(gate);
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+
+  EXPECT_THAT(DaemonLog(), HasSubstr("fork_server_lost"));
+  EXPECT_THAT(DaemonLog(), HasSubstr("--serve-forks: it has ended"));
+  EXPECT_TRUE(TrainsUntilOneIsForked()) << "another takes its place";
+}
+
+// Three in a row are too many; these have forked in between.
+TEST_F(DaemonForksTest, ServersThatAreLostNowAndThenAreReplacedEachTime) {
+  log_ = folder_ + "/daemon.log";
+  StartDaemon();
+  (void)Registered();
+  for (int lost = 0; lost < 4; ++lost) {
+    ASSERT_TRUE(TrainsUntilOneIsForked()) << "after " << lost;
+    EndServer();
+  }
 }
 
 TEST_F(DaemonForksTest, AServerThatRefusesIsGivenUpAndMembersAreStartedAfresh) {

@@ -1,3 +1,7 @@
+#include <sys/file.h>
+
+#include <fstream>
+
 #include "common/base/clock.h"
 #include "tests/worker/daemon/daemon_fixture.h"
 
@@ -207,6 +211,22 @@ TEST_F(DaemonTest, AWarningLetsWhatRunsFinishHoweverLongThatTakes) {
   EXPECT_EQ(daemon_->Wait(), 0);
 }
 
+class StoppedTest : public DaemonTest {
+ protected:
+  // Returns while the daemon waits for its trainer to say what it is.
+  void StartDaemonThatAsks() {
+    const std::string asked = folder_ + "/asked";
+    ASSERT_EQ(mkfifo(asked.c_str(), 0600), 0);
+    trainer_ = folder_ + "/mute";
+    std::ofstream(trainer_) << "#!/bin/sh\necho > " << asked << "\nexec sleep 1000\n";
+    std::filesystem::permissions(trainer_, std::filesystem::perms::owner_all);
+    StartDaemon({"--state-temporary", "--stopped-code=75"});
+    const int told = open(asked.c_str(), O_RDONLY | O_CLOEXEC);  // Waits for it.
+    ASSERT_GE(told, 0);
+    close(told);
+  }
+};
+
 // Where 0 would be the end of the work; of one that leaves by itself it is 0.
 TEST_F(DaemonTest, OneThatASignalEndedLeavesWithTheCodeThatWasAskedFor) {
   StartDaemon({"--stopped-code=75", "--state-temporary"});
@@ -220,8 +240,12 @@ TEST_F(DaemonTest, OneThatASignalEndedLeavesWithTheCodeThatWasAskedFor) {
 }
 
 // The next worker of the folder delivers it.
-TEST_F(DaemonTest, AResultThatNobodyTookStaysWithATemporaryState) {
+TEST_F(StoppedTest, AResultThatNobodyTookStaysWithATemporaryState) {
   coordinator_.Set({.takes_uploads = false});
+  const std::vector<std::string> of_no_result = {State() + "/cache", State() + "/checkpoints"};
+  for (const std::string& folder : of_no_result) {
+    std::filesystem::create_directories(folder + "/below");
+  }
   StartDaemon({"--state-temporary"});
   (void)Registered();
   Start(Member(7));
@@ -231,10 +255,53 @@ TEST_F(DaemonTest, AResultThatNobodyTookStaysWithATemporaryState) {
   ASSERT_TRUE(daemon_->Signal(SIGTERM));
   EXPECT_EQ(daemon_->Wait(), 0);
   EXPECT_THAT(Spooled(), ElementsAre("7"));
+  for (const std::string& folder : of_no_result) {
+    EXPECT_FALSE(std::filesystem::exists(folder)) << folder;
+  }
 
+  StartDaemonThatAsks();
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+  EXPECT_EQ(daemon_->Wait(), 75);
+  EXPECT_THAT(Spooled(), ElementsAre("7")) << "one that was stopped before it began";
+
+  trainer_ = FAKE_TRAINER;
   coordinator_.Set({});
   StartDaemon();
   EXPECT_EQ(Finished().lease_id(), 7u);
+}
+
+TEST_F(StoppedTest, BeforeItBeginsItTakesItsFolderAlong) {
+  StartDaemonThatAsks();
+  ASSERT_TRUE(std::filesystem::exists(State()));
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+  EXPECT_EQ(daemon_->Wait(), 75);
+  EXPECT_FALSE(std::filesystem::exists(State()));
+}
+
+TEST_F(StoppedTest, WhileItWaitsForItsFolderItLeavesWithTheCodeThatWasAskedFor) {
+  std::filesystem::create_directories(State());
+  const int held = open((State() + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  log_ = folder_ + "/log";
+  log_level_ = "info";
+  ASSERT_EQ(mkfifo(log_.c_str(), 0600), 0);
+  const int log = open(log_.c_str(), O_RDWR | O_CLOEXEC);  // Both ends: nobody waits to open it.
+  StartDaemon({"--state-wait=600", "--state-temporary", "--stopped-code=75"});
+  std::string said;
+  while (said.find(" state_in_use ") == std::string::npos) {
+    pollfd wait = {log, POLLIN, 0};
+    ASSERT_EQ(poll(&wait, 1, 60000), 1) << said;
+    char byte = 0;
+    ASSERT_EQ(read(log, &byte, 1), 1);
+    said += byte;
+  }
+
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+
+  EXPECT_EQ(daemon_->Wait(), 75);
+  EXPECT_TRUE(std::filesystem::exists(State())) << "it is another's";
+  close(log);
+  close(held);
 }
 
 TEST_F(DaemonTest, AfterAWarningTheFirstSigtermStillHasItsTimeout) {

@@ -223,6 +223,26 @@ TEST_F(MachineTest, AWrongAddressIsSaidAfterSecondsWithWhatWasTriedAndWhy) {
   EXPECT_THAT(log, HasSubstr("Connection refused"));
 }
 
+// A shell repeats what the terminal has said; SIGTERM behind it is the second word.
+TEST_F(MachineTest, AHangupThatIsRepeatedHurriesNobody) {
+  signal(SIGHUP, SIG_DFL);  // Under nohup the daemon would ignore it.
+  log_ = folder_ + "/log";
+  log_level_ = "info";
+  StartDaemon();
+  (void)Registered();
+  Start(Member(7, "hang"));
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+
+  ASSERT_TRUE(daemon_->Signal(SIGHUP));
+  ASSERT_TRUE(coordinator_.Wait(Case::kDraining).has_value());
+  ASSERT_TRUE(daemon_->Signal(SIGHUP));
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+
+  EXPECT_EQ(Finished().outcome().message(), "the worker is leaving");
+  EXPECT_EQ(daemon_->Wait(), 0);
+  EXPECT_EQ(Logged("hurrying"), 1);
+}
+
 TEST_F(MachineTest, WhatCannotBeRecoveredIsLogged) {
   log_ = folder_ + "/log";
   std::filesystem::create_directories(State() + "/spool/9/work");

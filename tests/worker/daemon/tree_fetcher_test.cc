@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <list>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "common/base/mailbox.h"
 #include "common/rpc/channel.h"
+#include "tests/support/clock_ahead.h"
 #include "tests/support/mini_coordinator.h"
 
 namespace noisefloor {
@@ -67,6 +69,28 @@ class TreeFetcherTest : public testing::Test {
     }
     return std::nullopt;
   }
+  // Whether such news come before a minute without any.
+  bool Hears(const std::function<bool(const FetchNews&)>& such) {
+    for (bool heard = false; !heard;) {
+      std::vector<FetchNews> all = news_.TakeAll(absl::Minutes(1));
+      if (all.empty()) return false;
+      for (FetchNews& news : all) {
+        heard = heard || such(news);
+        if (news.ended) ended_.push_back(std::move(news));
+      }
+    }
+    return true;
+  }
+  bool HearsTaken(uint64_t bytes) {
+    return Hears(
+        [&](const FetchNews& news) { return news.bytes > 0 && news.bytes_taken == bytes; });
+  }
+  // Of a fetcher whose tree another one brings.
+  bool HearsOfAnother(uint64_t bytes_here) {
+    return Hears([&](const FetchNews& news) {
+      return news.bytes_taken == 0 && news.bytes_here == bytes_here;
+    });
+  }
   void ExpectWhole(const std::optional<FetchNews>& end) {
     ASSERT_TRUE(end.has_value());
     ASSERT_TRUE(end->tree.ok()) << end->tree.status();
@@ -78,7 +102,7 @@ class TreeFetcherTest : public testing::Test {
   const std::string b_ = std::string(3000, 'b') + "end";
   std::string folder_;
   MiniCoordinator coordinator_;
-  SystemClock clock_;
+  ClockAhead clock_;
   Mailbox<FetchNews> news_{1000};
   std::deque<FetchNews> ended_;
   std::list<WorkerStub> stubs_;
@@ -176,6 +200,57 @@ TEST_F(TreeFetcherTest, WithoutAByteForLongItIsGivenUp) {
   }
   EXPECT_EQ(end->tree.status().code(), Code::kUnavailable);
   EXPECT_FALSE(end->machine_failed);
+}
+
+// Two minutes without a byte, not two minutes in all.
+TEST_F(TreeFetcherTest, WhileBytesComeItIsWaitedForHoweverLongItTakes) {
+  coordinator_.LetThrough(0);
+  fetcher_->Want(Set("own"));
+  ASSERT_TRUE(HearsTaken(0));
+  clock_.Advance(absl::Seconds(90));
+  coordinator_.LetThrough(1000);
+  ASSERT_TRUE(HearsTaken(1000));
+  clock_.Advance(absl::Seconds(90));
+  coordinator_.DropReads();
+  coordinator_.LetThrough(100000);
+  ExpectWhole(End());
+}
+
+TEST_F(TreeFetcherTest, WhatComesToAnotherOfTheMachineCountsAsWell) {
+  coordinator_.LetThrough(0);
+  fetcher_->Want(Set("own"));
+  ASSERT_TRUE(HearsTaken(0));
+  clock_.Advance(absl::Seconds(2));
+  coordinator_.LetThrough(1000);
+  ASSERT_TRUE(HearsTaken(1000));
+  const auto second = Make();
+  second->Want(Set("own"));
+  ASSERT_TRUE(HearsOfAnother(1000));
+
+  clock_.Advance(absl::Seconds(90));
+  coordinator_.LetThrough(1000);
+  ASSERT_TRUE(HearsTaken(2000));
+  clock_.Advance(absl::Seconds(2));
+  second->Wake();
+  ASSERT_TRUE(HearsOfAnother(2000));
+  clock_.Advance(absl::Seconds(90));
+  second->Wake();
+  ASSERT_TRUE(HearsOfAnother(2000));
+
+  coordinator_.LetThrough(100000);
+  ExpectWhole(End());
+  ExpectWhole(End());
+}
+
+TEST_F(TreeFetcherTest, WhatComesThriceWithAWrongContentIsGivenUp) {
+  coordinator_.Spoil(a_);
+  fetcher_->Want(Set("own"));
+  const auto end = End();
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->tree.status().code(), Code::kDataLoss);
+  EXPECT_FALSE(end->machine_failed);
+  EXPECT_THAT(coordinator_.reads(),
+              ElementsAre(Pair("own/a", 0), Pair("own/a", 0), Pair("own/a", 0)));
 }
 
 TEST_F(TreeFetcherTest, ACacheThatCannotBeWrittenToIsThisMachinesFault) {

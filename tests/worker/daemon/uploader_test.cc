@@ -244,6 +244,49 @@ TEST_F(UploaderTest, WhatIsCancelledIsNotReportedAndTheOthersAre) {
   EXPECT_TRUE(done_.TakeAll(absl::ZeroDuration()).empty());
 }
 
+// Each hand of the uploader holds a file until it may go on; one goes on alone.
+TEST_F(UploaderTest, WhatIsCancelledWhileItWaitsForItsTurnIsNotBegun) {
+  Mutex mutex;
+  CondVar changed;
+  int inside = 0;
+  std::set<std::string> may;
+  const auto let = [&](const std::string& kind) {
+    MutexLock lock(mutex);
+    may.insert(kind);
+    changed.NotifyAll();
+  };
+  const auto hold = [&](const AttemptFolder&, const Artifact& artifact) {
+    MutexLock lock(mutex);
+    ++inside;
+    changed.NotifyAll();
+    while (!may.contains(artifact.kind)) changed.Wait(mutex);
+    return absl::OkStatus();
+  };
+  Start(hold, {{"first", "one", Sha256Hex("first"), 5}});
+  const std::vector<Artifact> others = {{"others", "two", Sha256Hex("second"), 6}};
+  for (uint64_t lease = 8; lease < 7 + Uploader::kUploadThreads; ++lease) {
+    uploader_->Add({LeaseId{lease}, attempt_, others});
+  }
+  {
+    MutexLock lock(mutex);
+    while (inside < Uploader::kUploadThreads) changed.Wait(mutex);
+  }
+  uploader_->Add({LeaseId{20}, attempt_, {}});
+  uploader_->Add({LeaseId{21}, attempt_, {}});
+  uploader_->Cancel(LeaseId{20});
+  let("first");
+
+  std::vector<uint64_t> brought;
+  while (brought.empty() || brought.back() != 21) {
+    const std::vector<UploadDone> done = done_.TakeAll(absl::Minutes(1));
+    if (done.empty()) break;
+    for (const UploadDone& one : done) brought.push_back(one.lease.value);
+  }
+  let("others");
+  uploader_.reset();  // Nobody holds a file any more.
+  EXPECT_EQ(brought, (std::vector<uint64_t>{7, 21}));
+}
+
 TEST_F(UploaderTest, ACheckThatFailsForTheMomentBeginsAnew) {
   int checks = 0;
   Start([&](const AttemptFolder& folder, const Artifact& artifact) {

@@ -70,8 +70,7 @@ absl::StatusOr<PixelStore> PixelStore::Aside(uint64_t slots, size_t slot_bytes,
                                              const std::string& folder, FileSystem& files) {
   NF_RETURN_IF_ERROR(CreateDirectories(folder, files));
   PixelStore store(slots, slot_bytes);
-  NF_ASSIGN_OR_RETURN(store.file_,
-                      files.CreateAside(fmt::format("{}/{}", folder, kName)));
+  NF_ASSIGN_OR_RETURN(store.file_, files.CreateAside(fmt::format("{}/{}", folder, kName)));
   store.files_ = &files;
   store.lock_ = open(store.file_->path().c_str(), O_RDONLY | O_CLOEXEC);
   (void)flock(store.lock_, LOCK_SH | LOCK_NB);

@@ -44,6 +44,13 @@ TEST(ResumeTest, OnceAndAgainAndAtOnceAgain) {
   ExpectSame(member.Run({}), undisturbed);
 }
 
+TEST(ResumeTest, BeforeItsFirstStepThereIsNothingToKeep) {
+  const Specification spec = Small("mlp");
+  Member member(spec);
+  EXPECT_FALSE(member.Run({.stop_after = 0}).report.is_kept);
+  ExpectSame(member.Run({}), Undisturbed(spec));
+}
+
 // The folder of a member that is killed holds its last two checkpoints; the last may be damaged.
 TEST(ResumeTest, KilledAndWithItsLastCheckpointDamaged) {
   const Specification spec = Small("mlp");

@@ -22,7 +22,10 @@ namespace noisefloor::trainer {
 namespace {
 
 constexpr int64_t kProfiledSteps = 3;  // Of each arm, behind those that are timed.
-constexpr int64_t kReports = 10;       // Of progress.
+constexpr int64_t kReports = 10;       // Of progress, and of a GPU's pace.
+
+// Every which of so many rounds is told of.
+int64_t EveryWhich(int64_t rounds) { return std::max<int64_t>(1, rounds / kReports); }
 
 Json ToJson(const std::vector<KernelTime>& times) {
   Json json = Json::array();
@@ -87,10 +90,10 @@ class Measurement {
       if (timed >= 1) Note(arm, timed, time);
       ++report_.steps;
     }
-    if (round % std::max<int64_t>(1, total_ / kMeasuredArms / kReports) == 0) {
-      if (timed >= 1) NotePace(timed);
-      reporter_.Progress(report_.steps, total_);
+    if (timed >= 1 && (timed - 1) % EveryWhich(input_.specification.measure.steps) == 0) {
+      NotePace(timed);
     }
+    if (round % EveryWhich(total_ / kMeasuredArms) == 0) reporter_.Progress(report_.steps, total_);
     CheckLoss();
     return absl::OkStatus();
   }
