@@ -21,6 +21,7 @@
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/convert_answers.h"
+#include "coordinator/rpc/for_now.h"
 #include "coordinator/rpc/member_watch.h"
 #include "coordinator/rpc/piece_stream.h"
 #include "coordinator/rpc/stack_book.h"
@@ -33,17 +34,9 @@ namespace {
 constexpr size_t kMaxRequestId = 100;  // Bytes.
 constexpr int kMaxAssumedWorkers = 100;
 constexpr uint32_t kMaxReplays = 1000;
-// Marks a refusal that another fleet would not have given.
-constexpr char kOfFleet[] = "noisefloor/of_fleet";
-
 absl::Status NotOffered(const std::string& stack, const sweep::Known& known) {
   return Because(MakeError(absl::StatusCode::kNotFound, sweep::NobodyOffers(stack, known)),
                  Reason::kStackNotOffered, {{"stack", stack}});
-}
-
-absl::Status OfFleetIf(bool of_fleet, absl::Status refusal) {
-  if (of_fleet) refusal.SetPayload(kOfFleet, absl::Cord());
-  return refusal;
 }
 
 // Whether nothing is wrong but who is connected. Of a stack that nobody offers the settings are not
@@ -66,7 +59,8 @@ absl::StatusOr<sweep::Sweep> ResolveSweep(const v1::Sweep& message, const sweep:
   if (!problems.empty()) return BadSweepFrom(problems, places);
   auto resolved = sweep::Resolve(request, known);
   if (const auto* found = std::get_if<std::vector<sweep::Problem>>(&resolved)) {
-    return OfFleetIf(IsOfFleet(request, *found, known), BadSweepFrom(*found, places));
+    absl::Status refusal = BadSweepFrom(*found, places);
+    return IsOfFleet(request, *found, known) ? RefuseForNow(std::move(refusal)) : refusal;
   }
   return std::get<sweep::Sweep>(std::move(resolved));
 }
@@ -80,7 +74,10 @@ absl::StatusOr<sweep::Sweep> ResolveFile(const std::string& text, const sweep::K
     return NotOffered(stack, known);
   };
   NF_ASSIGN_OR_RETURN(const sweep_file::Parsed parsed, sweep_file::Parse(text, settings));
-  if (!parsed.mistakes.empty()) return OfFleetIf(not_offered, BadSweepFrom(parsed.mistakes));
+  if (!parsed.mistakes.empty()) {
+    absl::Status refusal = BadSweepFrom(parsed.mistakes);
+    return not_offered ? RefuseForNow(std::move(refusal)) : refusal;
+  }
   return ResolveSweep(parsed.sweep, known, &parsed.places);
 }
 
@@ -280,7 +277,7 @@ Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSwe
   absl::StatusOr<CallEvent> event = SubmissionFrom(*request, CallerOf(*context), KnownNow());
   if (event.ok()) {
     parts_.loop.Call(*std::move(event), answer, WhileAwaited(*context));
-  } else if (!event.status().GetPayload(kOfFleet)) {
+  } else if (!IsRefusedForNow(event.status())) {
     reactor->Finish(ToGrpc(event.status()));
   } else {
     AnswerRepeat(request->request_id(), event.status(), answer);

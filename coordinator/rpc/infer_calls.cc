@@ -16,6 +16,7 @@
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/coordinator_service.h"
+#include "coordinator/rpc/for_now.h"
 #include "coordinator/rpc/weights_stream.h"
 
 namespace noisefloor {
@@ -25,14 +26,6 @@ namespace {
 constexpr int kMostClasses = 100;
 constexpr size_t kMostRequestId = 100;  // Bytes.
 constexpr size_t kMostFileName = 200;   // Bytes.
-// Marks a refusal of what may have been right before: workers have left, weights were collected.
-constexpr char kMayHaveChanged[] = "noisefloor/may_have_changed";
-
-absl::Status RefuseForNow(absl::Status refusal) {
-  refusal.SetPayload(kMayHaveChanged, absl::Cord());
-  return refusal;
-}
-
 absl::StatusOr<std::vector<std::string>> ClassesFrom(const v1::InferMembersRequest& request,
                                                      const sweep::Known& known) {
   std::vector<std::string> classes(request.hardware_classes().begin(),
@@ -171,7 +164,7 @@ Unary* CoordinatorServiceImpl::InferMembers(Context* context,
       reactor->Finish(ToGrpc(
           BecauseIf(absl::StatusCode::kAlreadyExists, result.status, Reason::kRequestIdTaken)));
     };
-    if (event.status().GetPayload(kMayHaveChanged)) {
+    if (IsRefusedForNow(event.status())) {
       return AnswerRepeat(request->request_id(), event.status(), answer);
     }
     if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
