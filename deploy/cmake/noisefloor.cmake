@@ -63,11 +63,11 @@ function(noisefloor_take_parsed target parsed)
 endfunction()
 
 # noisefloor_together(target): its sources compiled eight at a time. For those whose headers (gRPC's,
-# LibTorch's) cost more than themselves, even parsed before. Their names without linkage differ; what
-# tests share is left alone.
+# LibTorch's, GoogleTest's) cost more than themselves, even parsed before. Their names without linkage
+# differ.
 option(NOISEFLOOR_TOGETHER "Compile the sources of some libraries eight at a time" OFF)
 function(noisefloor_together target)
-  if(NOISEFLOOR_TOGETHER AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/")
+  if(NOISEFLOOR_TOGETHER)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     # CMake names them by their whole paths, which programs must not know.
     target_compile_options(${target} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
@@ -134,6 +134,7 @@ function(noisefloor_test name)
     ${ARG_DEPS} ${runtime} GTest::gmock GTest::gtest_main noisefloor_flags)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   noisefloor_take_parsed(${name} "${ARG_PARSED}")
+  noisefloor_together(${name})
   if(NOT ARG_OPTIMISED)
     target_compile_options(${name} PRIVATE -O0)
   endif()

@@ -2,6 +2,7 @@
 // refuse, or that contradicts what it holds, is told. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -96,6 +97,10 @@ class FakeStore {
   std::set<MemberId> touched_;
   std::set<SweepId> deleted_;
 };
+
+inline const scheduler::RecoveredSweep& SweepOf(const scheduler::RecoveredState& kept, SweepId id) {
+  return *std::ranges::find(kept.sweeps, id, &scheduler::RecoveredSweep::id);
+}
 
 // The first difference between two states, in words; empty: they are equal.
 std::string Difference(const scheduler::RecoveredState& a, const scheduler::RecoveredState& b);

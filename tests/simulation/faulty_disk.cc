@@ -2,18 +2,10 @@
 
 namespace noisefloor::test {
 
-namespace {
-
-uint64_t Millis(absl::Duration duration) {
-  return static_cast<uint64_t>(absl::ToInt64Milliseconds(duration));
-}
-
-}  // namespace
-
 bool FaultyDisk::Fails(uint64_t step, const Writes& writes, absl::Time now) {
   if (chance_.OneIn(faults_.full)) {
     ++told_.full;
-    full_until_ = now + absl::Milliseconds(chance_.Below(Millis(faults_.longest_full)));
+    full_until_ = now + chance_.Before(faults_.longest_full);
   }
   if (now < full_until_ || chance_.OneIn(faults_.refuses)) {
     ++told_.refused;
@@ -38,7 +30,7 @@ std::optional<absl::Duration> FaultyDisk::Apply(uint64_t step, const Writes& wri
   Keep(step, writes);
   if (calm_ || !chance_.OneIn(faults_.slow)) return absl::ZeroDuration();
   ++told_.slow;
-  return absl::Milliseconds(chance_.Below(Millis(faults_.longest_commit)));
+  return chance_.Before(faults_.longest_commit);
 }
 
 // Over what was in doubt, which is gone with it.

@@ -8,10 +8,6 @@ using namespace scheduler;  // NOLINT: the writes are named so often here.
 
 namespace {
 
-const RecoveredSweep& SweepOf(const RecoveredState& kept, SweepId id) {
-  return *std::ranges::find(kept.sweeps, id, &RecoveredSweep::id);
-}
-
 const RecoveredWorker& WorkerOf(const RecoveredState& kept, WorkerId id) {
   return *std::ranges::find(kept.workers, id, &RecoveredWorker::worker);
 }

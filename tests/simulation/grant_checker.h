@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coordinator/scheduler/scheduler.h"
+#include "tests/simulation/fake_store.h"
 #include "tests/simulation/fake_worker.h"
 
 namespace noisefloor::test {

@@ -4,14 +4,6 @@
 
 namespace noisefloor::test {
 
-namespace {
-
-uint64_t Millis(absl::Duration duration) {
-  return static_cast<uint64_t>(absl::ToInt64Milliseconds(duration));
-}
-
-}  // namespace
-
 void Network::Calm() {
   calm_ = true;
   cut_to_coordinator_.clear();
@@ -51,7 +43,7 @@ std::vector<absl::Time> Network::Arrivals(absl::Time now, std::optional<absl::Ti
   std::vector<absl::Time> arrivals;
   for (int i = 0; i < (twice ? 2 : 1); ++i) {
     const absl::Duration most = chance_.OneIn(faults_.slow) ? faults_.most : faults_.usual;
-    arrivals.push_back(now + absl::Milliseconds(chance_.Below(Millis(most))));
+    arrivals.push_back(now + chance_.Before(most));
   }
   return arrivals;
 }

@@ -8,10 +8,6 @@ using namespace scheduler;  // NOLINT: the writes are named so often here.
 
 namespace {
 
-const RecoveredSweep& SweepOf(const RecoveredState& kept, SweepId id) {
-  return *std::ranges::find(kept.sweeps, id, &RecoveredSweep::id);
-}
-
 bool AskTheSame(const RecoveredCell& a, const RecoveredCell& b) {
   return a.cell.hardware == b.cell.hardware && a.cell.stack == b.cell.stack &&
          a.fingerprint == b.fingerprint;

@@ -12,7 +12,7 @@ namespace noisefloor::bench {
 namespace {
 
 constexpr double kTickSeconds = 0.005;
-constexpr double kPatienceSeconds = 60;
+constexpr double kFleetPatienceSeconds = 60;
 
 }  // namespace
 
@@ -260,7 +260,7 @@ void FakeFleet::Connect() {
 }
 
 void FakeFleet::ConnectAll() {
-  const double deadline = Seconds() + kPatienceSeconds;
+  const double deadline = Seconds() + kFleetPatienceSeconds;
   Connect();
   while (tally_.welcomed < workers_.size()) {
     if (Seconds() > deadline) {

@@ -71,7 +71,7 @@ TEST(NpyTest, ShapeThatDoesNotFitTheValuesIsNotWritten) {
   EXPECT_FALSE(PathExists(scratch.Path("x")));
 }
 
-std::string File(std::string_view dictionary, size_t value_bytes) {
+std::string NpyFileOf(std::string_view dictionary, size_t value_bytes) {
   std::string text("\x93NUMPY\x01\x00", 8);
   text.push_back(static_cast<char>(dictionary.size() & 0xff));
   text.push_back(static_cast<char>(dictionary.size() >> 8));
@@ -79,7 +79,8 @@ std::string File(std::string_view dictionary, size_t value_bytes) {
 }
 
 TEST(NpyTest, OtherSpacingsAndOrdersOfKeysAreRead) {
-  const std::string text = File(" {\"shape\":(2,2),'fortran_order' : False , 'descr':'|u1'}\n", 4);
+  const std::string text =
+      NpyFileOf(" {\"shape\":(2,2),'fortran_order' : False , 'descr':'|u1'}\n", 4);
 
   EXPECT_THAT(DecodeNpy(text, "x")->shape, ElementsAre(2, 2));
 }
@@ -87,19 +88,19 @@ TEST(NpyTest, OtherSpacingsAndOrdersOfKeysAreRead) {
 TEST(NpyTest, UnalignedValuesAreRefusedOnAccess) {
   Scratch scratch;
   const std::string path =
-      scratch.Put("x", File("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 8));
+      scratch.Put("x", NpyFileOf("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 8));
 
   EXPECT_EQ(Message(NpyView::Open(path)->Values<float>().status()),
             path + ": values begin at byte 65, not a multiple of 4");
 }
 
-struct Broken {
+struct BrokenNpy {
   std::string file;
   std::string message;
 };
 
-std::vector<Broken> BrokenFiles() {
-  const std::string good = File("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 8);
+std::vector<BrokenNpy> BrokenNpyFiles() {
+  const std::string good = NpyFileOf("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 8);
   std::string version = good;
   version[6] = 2;
   std::string long_header = good;
@@ -114,42 +115,47 @@ std::vector<Broken> BrokenFiles() {
       {good.substr(0, 30), "ends after 30 bytes; the header alone is 65"},
       {good.substr(0, 70), "5 bytes of values, expected 8 for float32 [2]"},
       {good + "x", "9 bytes of values, expected 8 for float32 [2]"},
-      {File("[]", 0), "header, byte 10: expected { to begin the header"},
-      {File("{descr: 1}", 0), "header, byte 11: expected a key in quotes or }"},
-      {File("{'descr' 1}", 0), "header, byte 19: expected : after a key"},
-      {File("{'descr': 1}", 0), "header, byte 20: expected a type in quotes"},
-      {File("{'descr': '<f4' 'shape'}", 0), "header, byte 26: expected , or } after a value"},
-      {File("{'descr': '>f4'}", 0), "values are of type '>f4'; expected <f4, <f8, |u1, <i4 or <i8"},
-      {File("{'descr': '|O'}", 0), "values are of type '|O'; expected <f4, <f8, |u1, <i4 or <i8"},
-      {File("{'fortran_order': True}", 0), "fortran_order is True; expected values in C order"},
-      {File("{'fortran_order': 0}", 0), "header, byte 28: expected True or False"},
-      {File(begin + "}", 0), "header without shape"},
-      {File("{'fortran_order': False, 'shape': ()}", 0), "header without descr"},
-      {File("{'descr': '<f4', 'shape': ()}", 0), "header without fortran_order"},
-      {File(begin + "'descr': '<f4'}", 0),
+      {NpyFileOf("[]", 0), "header, byte 10: expected { to begin the header"},
+      {NpyFileOf("{descr: 1}", 0), "header, byte 11: expected a key in quotes or }"},
+      {NpyFileOf("{'descr' 1}", 0), "header, byte 19: expected : after a key"},
+      {NpyFileOf("{'descr': 1}", 0), "header, byte 20: expected a type in quotes"},
+      {NpyFileOf("{'descr': '<f4' 'shape'}", 0), "header, byte 26: expected , or } after a value"},
+      {NpyFileOf("{'descr': '>f4'}", 0),
+       "values are of type '>f4'; expected <f4, <f8, |u1, <i4 or <i8"},
+      {NpyFileOf("{'descr': '|O'}", 0),
+       "values are of type '|O'; expected <f4, <f8, |u1, <i4 or <i8"},
+      {NpyFileOf("{'fortran_order': True}", 0),
+       "fortran_order is True; expected values in C order"},
+      {NpyFileOf("{'fortran_order': 0}", 0), "header, byte 28: expected True or False"},
+      {NpyFileOf(begin + "}", 0), "header without shape"},
+      {NpyFileOf("{'fortran_order': False, 'shape': ()}", 0), "header without descr"},
+      {NpyFileOf("{'descr': '<f4', 'shape': ()}", 0), "header without fortran_order"},
+      {NpyFileOf(begin + "'descr': '<f4'}", 0),
        "header key 'descr'; expected each of descr, fortran_order and shape once"},
-      {File(begin + "'evil': 1}", 0),
+      {NpyFileOf(begin + "'evil': 1}", 0),
        "header key 'evil'; expected each of descr, fortran_order and shape once"},
-      {File(begin + "'shape': [2]}", 0), "header, byte 60: expected ( to begin the shape"},
-      {File(begin + "'shape': (2)}", 0), "header, byte 63: expected (n,) for a shape of one size"},
-      {File(begin + "'shape': (x,)}", 0), "header, byte 61: expected a size of the shape or )"},
-      {File(begin + "'shape': (2;3)}", 0),
-       "header, byte 62: expected , or ) after a size of the shape"},
-      {File(begin + "'shape': (-1,)}", 0), "shape [-1]: a size is negative"},
-      {File(begin + "'shape': (2097152, 2097152)}", 0),
-       "shape [2097152, 2097152]: more than 2^40 elements"},
-      {File(begin + "'shape': (99999999999999999999,)}", 0),
+      {NpyFileOf(begin + "'shape': [2]}", 0), "header, byte 60: expected ( to begin the shape"},
+      {NpyFileOf(begin + "'shape': (2)}", 0),
+       "header, byte 63: expected (n,) for a shape of one size"},
+      {NpyFileOf(begin + "'shape': (x,)}", 0),
        "header, byte 61: expected a size of the shape or )"},
-      {File(begin + "'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}", 4),
+      {NpyFileOf(begin + "'shape': (2;3)}", 0),
+       "header, byte 62: expected , or ) after a size of the shape"},
+      {NpyFileOf(begin + "'shape': (-1,)}", 0), "shape [-1]: a size is negative"},
+      {NpyFileOf(begin + "'shape': (2097152, 2097152)}", 0),
+       "shape [2097152, 2097152]: more than 2^40 elements"},
+      {NpyFileOf(begin + "'shape': (99999999999999999999,)}", 0),
+       "header, byte 61: expected a size of the shape or )"},
+      {NpyFileOf(begin + "'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}", 4),
        "17 dimensions; at most 16 are allowed"},
-      {File(begin + "'shape': (1,)} x", 4),
+      {NpyFileOf(begin + "'shape': (1,)} x", 4),
        "header, byte 66: expected only spaces after the header's }"},
   };
 }
 
 TEST(NpyTest, BrokenFilesAreRefusedWithTheReason) {
   Scratch scratch;
-  for (const Broken& broken : BrokenFiles()) {
+  for (const BrokenNpy& broken : BrokenNpyFiles()) {
     const std::string path = scratch.Put("broken.npy", broken.file);
 
     const absl::Status status = NpyView::Open(path).status();

@@ -10,7 +10,7 @@ namespace noisefloor {
 namespace {
 
 constexpr std::array<float, 2> kWeight = {1.f, -2.f};
-constexpr std::array<int64_t, 1> kCount = {3};
+constexpr std::array<int64_t, 1> kThree = {3};
 
 TEST(TensorHashTest, LayoutIsTheOneOfTheHeader) {
   const std::string expected(
@@ -20,7 +20,7 @@ TEST(TensorHashTest, LayoutIsTheOneOfTheHeader) {
       25 + 33 + 8);
 
   EXPECT_EQ(HashTensors({MakeTensorView<float>("w", {1, 2}, kWeight),
-                         MakeTensorView<int64_t>("b", {}, kCount)})
+                         MakeTensorView<int64_t>("b", {}, kThree)})
                 .value(),
             Sha256Hex(expected));
 }

@@ -27,13 +27,13 @@ TEST(ForkJsonTest, TheTextsAreThoseOfTheReadme) {
   EXPECT_EQ(ForkAnswerToJson({ForkAnswer::Kind::kRefused, 0, "no"}), R"({"refused":"no"})");
 }
 
-struct Broken {
+struct BrokenFork {
   const char* text;
   const char* message;
 };
 
-class BrokenForkTest : public testing::TestWithParam<Broken> {};
-class BrokenForkAnswerTest : public testing::TestWithParam<Broken> {};
+class BrokenForkTest : public testing::TestWithParam<BrokenFork> {};
+class BrokenForkAnswerTest : public testing::TestWithParam<BrokenFork> {};
 
 TEST_P(BrokenForkTest, IsRefusedWithItsPlace) {
   EXPECT_EQ(Message(ForkRequestFromJson(GetParam().text).status()), GetParam().message);
@@ -45,28 +45,32 @@ TEST_P(BrokenForkAnswerTest, IsRefusedWithItsPlace) {
 INSTANTIATE_TEST_SUITE_P(
     Requests, BrokenForkTest,
     testing::Values(
-        Broken{"{}", "protocol: missing"},
-        Broken{R"({"protocol":2,"parent":1,"cores":[]})",
-               "protocol: expected an integer from 1 to 1"},
-        Broken{R"({"protocol":1,"parent":0,"cores":[]})",
-               "parent: expected an integer from 1 to 2147483647"},
-        Broken{R"({"protocol":1,"parent":1,"cores":1})", "cores: expected an array"},
-        Broken{R"({"protocol":1,"parent":1,"cores":[-1]})", "cores: expected numbers of cores"},
-        Broken{R"({"protocol":1,"parent":1,"cores":[65536]})", "cores: expected numbers of cores"},
-        Broken{R"({"protocol":1,"parent":1,"cores":["0"]})", "cores: expected numbers of cores"},
-        Broken{R"({"protocol":1,"parent":1,"cores":[],"variables":{},"x":1})", "x: unknown key"},
-        Broken{R"({"protocol":1,"parent":1,"cores":[],"variables":[]})",
-               "variables: expected an object"},
-        Broken{R"({"protocol":1,"parent":1,"cores":[],"variables":{"a":1}})",
-               "variables: expected texts"}));
+        BrokenFork{"{}", "protocol: missing"},
+        BrokenFork{R"({"protocol":2,"parent":1,"cores":[]})",
+                   "protocol: expected an integer from 1 to 1"},
+        BrokenFork{R"({"protocol":1,"parent":0,"cores":[]})",
+                   "parent: expected an integer from 1 to 2147483647"},
+        BrokenFork{R"({"protocol":1,"parent":1,"cores":1})", "cores: expected an array"},
+        BrokenFork{R"({"protocol":1,"parent":1,"cores":[-1]})", "cores: expected numbers of cores"},
+        BrokenFork{R"({"protocol":1,"parent":1,"cores":[65536]})",
+                   "cores: expected numbers of cores"},
+        BrokenFork{R"({"protocol":1,"parent":1,"cores":["0"]})",
+                   "cores: expected numbers of cores"},
+        BrokenFork{R"({"protocol":1,"parent":1,"cores":[],"variables":{},"x":1})",
+                   "x: unknown key"},
+        BrokenFork{R"({"protocol":1,"parent":1,"cores":[],"variables":[]})",
+                   "variables: expected an object"},
+        BrokenFork{R"({"protocol":1,"parent":1,"cores":[],"variables":{"a":1}})",
+                   "variables: expected texts"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Answers, BrokenForkAnswerTest,
-    testing::Values(Broken{"{}", "refused: missing"},
-                    Broken{R"({"ready":2})", "ready: expected an integer from 1 to 1"},
-                    Broken{R"({"process":0})", "process: expected an integer from 1 to 2147483647"},
-                    Broken{R"({"started":false})", "started: expected true"},
-                    Broken{R"({"process":1,"started":true})", "started: unknown key"}));
+    testing::Values(BrokenFork{"{}", "refused: missing"},
+                    BrokenFork{R"({"ready":2})", "ready: expected an integer from 1 to 1"},
+                    BrokenFork{R"({"process":0})",
+                               "process: expected an integer from 1 to 2147483647"},
+                    BrokenFork{R"({"started":false})", "started: expected true"},
+                    BrokenFork{R"({"process":1,"started":true})", "started: unknown key"}));
 
 }  // namespace
 }  // namespace noisefloor

@@ -34,7 +34,7 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
 }
 
 // What FromJson says of the schema with one thing changed.
-std::string RefusalOf(const std::string& from, const std::string& to) {
+std::string RefusalOfChange(const std::string& from, const std::string& to) {
   return Message(SettingsSchema::FromJson(Replaced(kForest, from, to)).status());
 }
 
@@ -136,21 +136,24 @@ TEST(SchemaTest, IdentityIsOfAllButTheWordsForPeople) {
 }
 
 TEST(SchemaTest, RefusesWhatIsNoSchemaAndSaysWhere) {
-  EXPECT_EQ(RefusalOf("\"integer\"", "\"whole\""),
+  EXPECT_EQ(RefusalOfChange("\"integer\"", "\"whole\""),
             "settings[0].kind: expected boolean, integer, number, choice, text or integers");
-  EXPECT_THAT(RefusalOf("\"least\": 1, \"most\": 1000,", ""), HasSubstr("settings[0].least"));
-  EXPECT_THAT(RefusalOf("\"most\": 1000", "\"most\": 0"), HasSubstr("not below least"));
-  EXPECT_THAT(RefusalOf("[\"gini\", \"entropy\"]", "[]"), HasSubstr("settings[1].choices"));
-  EXPECT_THAT(RefusalOf("\"gini\", \"entropy\"", "\"gini\", 3"), HasSubstr("settings[1].choices"));
-  EXPECT_EQ(RefusalOf("0.5", "1.5"),
+  EXPECT_THAT(RefusalOfChange("\"least\": 1, \"most\": 1000,", ""), HasSubstr("settings[0].least"));
+  EXPECT_THAT(RefusalOfChange("\"most\": 1000", "\"most\": 0"), HasSubstr("not below least"));
+  EXPECT_THAT(RefusalOfChange("[\"gini\", \"entropy\"]", "[]"), HasSubstr("settings[1].choices"));
+  EXPECT_THAT(RefusalOfChange("\"gini\", \"entropy\"", "\"gini\", 3"),
+              HasSubstr("settings[1].choices"));
+  EXPECT_EQ(RefusalOfChange("0.5", "1.5"),
             "settings[2].otherwise: forest.share: expected a number from 0 to 1, got 1.5");
-  EXPECT_THAT(RefusalOf("\"table\"", "\"Table\""), HasSubstr("settings[3].path"));
-  EXPECT_THAT(RefusalOf("\"table\"", "\"a..b\""), HasSubstr("settings[3].path"));
-  EXPECT_THAT(RefusalOf("\"table\"", "\"notes\""), HasSubstr("what a sweep file has already"));
-  EXPECT_THAT(RefusalOf("\"table\"", "\"noise.init\""), HasSubstr("what a sweep file has already"));
-  EXPECT_THAT(RefusalOf("\"otherwise\": true", "\"otherwise\": true, \"unit\": 1"),
+  EXPECT_THAT(RefusalOfChange("\"table\"", "\"Table\""), HasSubstr("settings[3].path"));
+  EXPECT_THAT(RefusalOfChange("\"table\"", "\"a..b\""), HasSubstr("settings[3].path"));
+  EXPECT_THAT(RefusalOfChange("\"table\"", "\"notes\""),
+              HasSubstr("what a sweep file has already"));
+  EXPECT_THAT(RefusalOfChange("\"table\"", "\"noise.init\""),
+              HasSubstr("what a sweep file has already"));
+  EXPECT_THAT(RefusalOfChange("\"otherwise\": true", "\"otherwise\": true, \"unit\": 1"),
               HasSubstr("settings[5].unit"));
-  EXPECT_EQ(RefusalOf("\"table\"", "\"bootstrap\", \"x\": 1").find("settings[3]"), 0u);
+  EXPECT_EQ(RefusalOfChange("\"table\"", "\"bootstrap\", \"x\": 1").find("settings[3]"), 0u);
   EXPECT_EQ(Message(SettingsSchema::FromJson("{}").status()),
             "settings: expected a list of at most 1000");
   EXPECT_FALSE(SettingsSchema::FromJson("[").ok());
@@ -159,10 +162,10 @@ TEST(SchemaTest, RefusesWhatIsNoSchemaAndSaysWhere) {
 }
 
 TEST(SchemaTest, RefusesPathsThatASweepFileCannotHold) {
-  EXPECT_EQ(RefusalOf("\"table\"", "\"forest.trees\""), "settings: two of forest.trees");
-  EXPECT_EQ(RefusalOf("\"bootstrap\"", "\"forest.late\""),
+  EXPECT_EQ(RefusalOfChange("\"table\"", "\"forest.trees\""), "settings: two of forest.trees");
+  EXPECT_EQ(RefusalOfChange("\"bootstrap\"", "\"forest.late\""),
             "settings: forest.late stands apart from others of its section");
-  EXPECT_EQ(RefusalOf("\"table\"", "\"depths.all\""),
+  EXPECT_EQ(RefusalOfChange("\"table\"", "\"depths.all\""),
             "settings: depths is a setting and a section");
 }
 

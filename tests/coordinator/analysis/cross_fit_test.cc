@@ -35,7 +35,7 @@ CellMembers RandomMembers(Draws& draws, const std::vector<uint32_t>& replicates,
   return members;
 }
 
-CellMembers Together(const CellMembers& one, const CellMembers& other) {
+CellMembers CellsTogether(const CellMembers& one, const CellMembers& other) {
   CellMembers both = one;
   for (size_t m = 0; m < other.cells.size(); ++m) {
     EXPECT_TRUE(both.answers.AddAnswers(other.answers.Row(static_cast<int64_t>(m))).ok());
@@ -49,20 +49,20 @@ CrossFitted OfHalves(const CellMembers& one, const CellMembers& other,
                      std::span<const int32_t> labels, int64_t count) {
   std::vector<bool> marked(one.cells.size(), true);
   marked.resize(one.cells.size() + other.cells.size(), false);
-  const CellMembers both = Together(one, other);
+  const CellMembers both = CellsTogether(one, other);
   return CrossFit(both, HalvesOf(both, marked), labels, count);
 }
 
 using Replicates = std::set<uint32_t>;
 
 // What members of some replicates say of some examples, written out.
-struct Slow {
+struct SlowCrossFit {
   double disagreement = 0;  // nan without a pair.
   double accuracy = 0;      // Mean over replicates of their members.
 };
 
-Slow SlowOf(const CellMembers& all, const Replicates& of, const std::vector<int64_t>& examples,
-            const std::vector<int32_t>& labels) {
+SlowCrossFit SlowOf(const CellMembers& all, const Replicates& of,
+                    const std::vector<int64_t>& examples, const std::vector<int32_t>& labels) {
   double differing = 0;
   double pairs = 0;
   std::map<uint32_t, std::pair<double, double>> right;
@@ -80,7 +80,7 @@ Slow SlowOf(const CellMembers& all, const Replicates& of, const std::vector<int6
       }
     }
   }
-  Slow slow = {differing / pairs, 0};
+  SlowCrossFit slow = {differing / pairs, 0};
   for (const auto& [replicate, of_it] : right) {
     slow.accuracy += of_it.first / of_it.second / static_cast<double>(right.size());
   }
@@ -100,7 +100,7 @@ std::vector<int64_t> SlowChoice(const CellMembers& all, const Replicates& of,
   return chosen;
 }
 
-Replicates Without(Replicates some, uint32_t replicate) {
+Replicates WithoutReplicate(Replicates some, uint32_t replicate) {
   some.erase(replicate);
   return some;
 }
@@ -121,12 +121,12 @@ void ExpectInterval(const Estimate& estimate, double value, double variance, dou
 
 // Of six replicates or more: each half measures what the other chose.
 void ExpectHalves(const CellMembers& one, const CellMembers& other) {
-  const CellMembers all = Together(one, other);
+  const CellMembers all = CellsTogether(one, other);
   const std::array<Replicates, 2> halves = {
       Replicates(one.replicates.begin(), one.replicates.end()),
       Replicates(other.replicates.begin(), other.replicates.end())};
   const CrossFitted fast = OfHalves(one, other, Labels(), 7);
-  for (double Slow::*figure : {&Slow::disagreement, &Slow::accuracy}) {
+  for (double SlowCrossFit::*figure : {&SlowCrossFit::disagreement, &SlowCrossFit::accuracy}) {
     double value = 0;
     double variance = 0;
     double squares = 0;
@@ -136,14 +136,16 @@ void ExpectHalves(const CellMembers& one, const CellMembers& other) {
       const auto n = static_cast<double>(halves[h].size());
       double of_half = 0;
       for (const uint32_t left_out : halves[h]) {
-        const Slow left = SlowOf(all, Without(halves[h], left_out), chosen, Labels());
+        const SlowCrossFit left =
+            SlowOf(all, WithoutReplicate(halves[h], left_out), chosen, Labels());
         of_half += std::pow(left.*figure - whole, 2) * (n - 1) / n;
       }
       value += whole / 2;
       variance += of_half / 4;
       squares += of_half * of_half / 16 / (n - 1);
     }
-    const Estimate& told = figure == &Slow::disagreement ? fast.disagreement : fast.accuracy;
+    const Estimate& told =
+        figure == &SlowCrossFit::disagreement ? fast.disagreement : fast.accuracy;
     EXPECT_EQ(told.n, static_cast<int64_t>(halves[0].size() + halves[1].size()));
     ExpectInterval(told, value, variance, variance * variance / squares);
   }
@@ -151,20 +153,20 @@ void ExpectHalves(const CellMembers& one, const CellMembers& other) {
 
 // Of fewer: each two measure what the others choose; a value for each pair of replicates.
 void ExpectTwos(const CellMembers& one, const CellMembers& other) {
-  const CellMembers all = Together(one, other);
+  const CellMembers all = CellsTogether(one, other);
   const Replicates replicates(all.replicates.begin(), all.replicates.end());
   const CrossFitted fast = OfHalves(one, other, Labels(), 7);
   const auto n = static_cast<double>(replicates.size());
-  std::map<Replicates, Slow> of_two;
+  std::map<Replicates, SlowCrossFit> of_two;
   for (const uint32_t a : replicates) {
     for (const uint32_t b : replicates) {
       if (a >= b) continue;
       const std::vector<int64_t> chosen =
-          SlowChoice(all, Without(Without(replicates, a), b), Labels(), 7);
+          SlowChoice(all, WithoutReplicate(WithoutReplicate(replicates, a), b), Labels(), 7);
       of_two[{a, b}] = SlowOf(all, {a, b}, chosen, Labels());
     }
   }
-  const auto mean = [&](double Slow::*figure, std::optional<uint32_t> without) {
+  const auto mean = [&](double SlowCrossFit::*figure, std::optional<uint32_t> without) {
     double sum = 0;
     double count = 0;
     for (const auto& [two, slow] : of_two) {
@@ -174,13 +176,14 @@ void ExpectTwos(const CellMembers& one, const CellMembers& other) {
     }
     return sum / count;
   };
-  for (double Slow::*figure : {&Slow::disagreement, &Slow::accuracy}) {
+  for (double SlowCrossFit::*figure : {&SlowCrossFit::disagreement, &SlowCrossFit::accuracy}) {
     const double value = mean(figure, std::nullopt);
     double variance = 0;
     for (const uint32_t left_out : replicates) {
       variance += std::pow(mean(figure, left_out) - value, 2) * (n - 1) / n;
     }
-    const Estimate& told = figure == &Slow::disagreement ? fast.disagreement : fast.accuracy;
+    const Estimate& told =
+        figure == &SlowCrossFit::disagreement ? fast.disagreement : fast.accuracy;
     EXPECT_EQ(told.n, static_cast<int64_t>(replicates.size()));
     ExpectInterval(told, value, variance, n - 1);
   }

@@ -63,13 +63,13 @@ Members Some(uint64_t seed, size_t members, size_t examples, int32_t classes, do
   return some;
 }
 
-struct Slow {
+struct SlowEnsemble {
   double accuracy = 0;
   double log_loss = 0;
   double brier = 0;
 };
 
-Slow ScoresOf(const Members& members, const std::vector<size_t>& of) {
+SlowEnsemble ScoresOf(const Members& members, const std::vector<size_t>& of) {
   const std::vector<long double> mean = members.Mean(of);
   const size_t examples = members.labels.size();
   long double right = 0, loss = 0, brier = 0;
@@ -108,7 +108,7 @@ TEST(EnsembleTest, OneMemberHasTheMeanOfTheirOwnScores) {
   EXPECT_EQ(one.size, 1);
   std::vector<double> accuracy, loss, brier;
   for (size_t m = 0; m < 5; ++m) {
-    const Slow slow = ScoresOf(members, {m});
+    const SlowEnsemble slow = ScoresOf(members, {m});
     accuracy.push_back(slow.accuracy);
     loss.push_back(slow.log_loss);
     brier.push_back(slow.brier);
@@ -169,7 +169,7 @@ TEST(EnsembleTest, AccuracyAndLossComeNearTheMeanOverAllGroups) {
   for (size_t s = 1; s < 3; ++s) {
     double accuracy = 0, loss = 0, groups = 0;
     EachGroup(8, static_cast<size_t>(scores[s].size), [&](const std::vector<size_t>& group) {
-      const Slow slow = ScoresOf(members, group);
+      const SlowEnsemble slow = ScoresOf(members, group);
       accuracy += slow.accuracy;
       loss += slow.log_loss;
       groups += 1;
@@ -249,7 +249,7 @@ TEST(EnsembleTest, MembersThatAreOneHaveNoIntervalAndGainNothing) {
   for (int copy = 0; copy < 5; ++copy) members.logits.push_back(members.logits[0]);
   const std::vector<EnsembleScores> scores = ScoreEnsembles(members.Views(), members.labels, 3);
   ASSERT_EQ(scores.size(), 2u);
-  const Slow alone = ScoresOf(members, {0});
+  const SlowEnsemble alone = ScoresOf(members, {0});
   for (const EnsembleScores& one : scores) {
     EXPECT_EQ(*one.accuracy.value, alone.accuracy);
     EXPECT_NEAR(*one.log_loss.value, alone.log_loss, 1e-6);

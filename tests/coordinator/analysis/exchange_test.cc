@@ -36,7 +36,8 @@ Block TwoSides(Draws& draws, int64_t replicates, int64_t moved) {
   return sides;
 }
 
-double SlowChurn(const PredictionMatrix& a, int64_t r, const PredictionMatrix& b, int64_t s) {
+double SlowChurnBetween(const PredictionMatrix& a, int64_t r, const PredictionMatrix& b,
+                        int64_t s) {
   double differing = 0;
   for (size_t x = 0; x < a.Row(r).size(); ++x) differing += a.Row(r)[x] != b.Row(s)[x];
   return differing;
@@ -51,8 +52,9 @@ double SlowSignFlips(const Block& sides) {
   std::vector<std::vector<double>> h(static_cast<size_t>(n));
   for (int64_t r = 0; r < n; ++r) {
     for (int64_t s = 0; s < n; ++s) {
-      h[static_cast<size_t>(r)].push_back(SlowChurn(a, r, b, s) + SlowChurn(a, s, b, r) -
-                                          SlowChurn(a, r, a, s) - SlowChurn(b, r, b, s));
+      h[static_cast<size_t>(r)].push_back(
+          SlowChurnBetween(a, r, b, s) + SlowChurnBetween(a, s, b, r) -
+          SlowChurnBetween(a, r, a, s) - SlowChurnBetween(b, r, b, s));
     }
   }
   std::vector<double> statistics;
@@ -81,8 +83,8 @@ Differing DifferingOf(const Block& block) {
   Differing differing(members, std::vector<double>(members));
   for (size_t i = 0; i < members; ++i) {
     for (size_t j = 0; j < members; ++j) {
-      differing[i][j] = SlowChurn(block[i % sides], static_cast<int64_t>(i / sides),
-                                  block[j % sides], static_cast<int64_t>(j / sides));
+      differing[i][j] = SlowChurnBetween(block[i % sides], static_cast<int64_t>(i / sides),
+                                         block[j % sides], static_cast<int64_t>(j / sides));
     }
   }
   return differing;

@@ -22,7 +22,7 @@ const std::vector<std::vector<int>> kWrong = {{0, 1, 0, 0, 1, 1, 0, 1, 0, 1},
                                               {0, 1, 0, 0, 1, 1, 0, 1, 0, 1},
                                               {0, 0, 0, 0, 0, 1, 0, 1, 0, 0}};
 
-std::vector<int32_t> Labels(int64_t examples) {
+std::vector<int32_t> LabelsModuloThree(int64_t examples) {
   std::vector<int32_t> labels;
   for (int64_t x = 0; x < examples; ++x) labels.push_back(static_cast<int32_t>(x % 3));
   return labels;
@@ -41,7 +41,7 @@ PredictionMatrix Example() {
 
 // NumPy and SciPy, the jackknife written out.
 TEST(FlipsTest, KnownAnswers) {
-  const FlipNoise noise = NoiseOfFlips(Example(), Labels(10));
+  const FlipNoise noise = NoiseOfFlips(Example(), LabelsModuloThree(10));
   EXPECT_NEAR(*noise.share.value, 0.7391304347826085, 1e-9);
   EXPECT_NEAR(*noise.share.low, 0.24176569346460072, 1e-9);
   EXPECT_NEAR(*noise.share.high, 2.2596828846683286, 1e-8);
@@ -51,7 +51,7 @@ TEST(FlipsTest, KnownAnswers) {
   EXPECT_EQ(noise.sd.unit, "fraction");
   EXPECT_EQ(noise.share.unit, "ratio");
   EXPECT_EQ(noise.share.n, 5);
-  const Estimate ratio = ChurnToError(Example(), Labels(10));
+  const Estimate ratio = ChurnToError(Example(), LabelsModuloThree(10));
   EXPECT_NEAR(*ratio.value, 0.9999999999999999, 1e-9);
   EXPECT_NEAR(*ratio.low, 0.36329589054035805, 1e-9);
   EXPECT_NEAR(*ratio.high, 2.7525772408617732, 1e-9);
@@ -76,7 +76,7 @@ TEST(FlipsTest, FlipsAloneHaveAShareOfOneAndBetterMembersLower) {
         }
         ASSERT_TRUE(answers.AddAnswers(row).ok());
       }
-      const FlipNoise noise = NoiseOfFlips(answers, Labels(300));
+      const FlipNoise noise = NoiseOfFlips(answers, LabelsModuloThree(300));
       (quality ? with_quality : only_flips) += std::log(*noise.share.value) / kStudies;
       // 150 examples of p = 0.1 and as many of 0.4.
       if (quality) continue;
@@ -89,16 +89,16 @@ TEST(FlipsTest, FlipsAloneHaveAShareOfOneAndBetterMembersLower) {
 
 TEST(FlipsTest, WhatCannotBeToldIsAbsent) {
   const PredictionMatrix two = AnswersFrom({{0, 1, 2}, {0, 1, 1}}, 3);
-  EXPECT_THAT(NoiseOfFlips(two, Labels(3)).sd.note, HasSubstr("needs three members"));
-  EXPECT_FALSE(NoiseOfFlips(two, Labels(3)).share.value.has_value());
-  EXPECT_TRUE(ChurnToError(two, Labels(3)).value.has_value());
-  EXPECT_FALSE(ChurnToError(two, Labels(3)).low.has_value());
+  EXPECT_THAT(NoiseOfFlips(two, LabelsModuloThree(3)).sd.note, HasSubstr("needs three members"));
+  EXPECT_FALSE(NoiseOfFlips(two, LabelsModuloThree(3)).share.value.has_value());
+  EXPECT_TRUE(ChurnToError(two, LabelsModuloThree(3)).value.has_value());
+  EXPECT_FALSE(ChurnToError(two, LabelsModuloThree(3)).low.has_value());
   const PredictionMatrix right = AnswersFrom({{0, 1, 2}, {0, 1, 2}, {0, 1, 2}}, 3);
-  EXPECT_EQ(*NoiseOfFlips(right, Labels(3)).sd.value, 0);
-  EXPECT_FALSE(NoiseOfFlips(right, Labels(3)).share.value.has_value());
-  EXPECT_THAT(ChurnToError(right, Labels(3)).note, HasSubstr("the error rate is zero"));
+  EXPECT_EQ(*NoiseOfFlips(right, LabelsModuloThree(3)).sd.value, 0);
+  EXPECT_FALSE(NoiseOfFlips(right, LabelsModuloThree(3)).share.value.has_value());
+  EXPECT_THAT(ChurnToError(right, LabelsModuloThree(3)).note, HasSubstr("the error rate is zero"));
   const PredictionMatrix alike = AnswersFrom({{0, 1, 1}, {0, 1, 1}, {0, 1, 1}}, 3);
-  EXPECT_EQ(*ChurnToError(alike, Labels(3)).value, 0);
+  EXPECT_EQ(*ChurnToError(alike, LabelsModuloThree(3)).value, 0);
 }
 
 // SciPy: Grubbs' G and its p by Student's t.

@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using Floats = std::vector<float>;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoEstimate = std::numeric_limits<double>::quiet_NaN();
 
 TEST(HardwareTest, ChurnsAgreeWithTheSlowTwinOnRandomInputs) {
   Draws draws(7);
@@ -175,7 +175,7 @@ TEST(HardwareTest, AHardwareThatChangesTheSameAnswersInAllMembersAddsToTheNoise)
 }
 
 TEST(HardwareTest, PairedDifferenceIsBMinusAWithAPairedInterval) {
-  const std::vector<double> a = {0.8, 0.9, 0.7, kNan};
+  const std::vector<double> a = {0.8, 0.9, 0.7, kNoEstimate};
   const std::vector<double> b = {0.9, 1.0, 0.9, 0.5};
 
   const Estimate difference = PairedDifference(a, b, "fraction");

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNoLogit = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 TEST(PredictionMatrixTest, TheLargestLogitIsTheAnswer) {
@@ -37,7 +37,7 @@ TEST(PredictionMatrixTest, TiesGoToTheLowestClass) {
 TEST(PredictionMatrixTest, ANanAnywhereMakesTheAnswerUndefined) {
   PredictionMatrix matrix(3, 2);
 
-  ASSERT_TRUE(matrix.AddLogits(std::vector<float>{kNan, 1, 1, kNan, 0, 1}).ok());
+  ASSERT_TRUE(matrix.AddLogits(std::vector<float>{kNoLogit, 1, 1, kNoLogit, 0, 1}).ok());
 
   EXPECT_THAT(matrix.Row(0), ElementsAre(kUndefined, kUndefined, 1));
 }

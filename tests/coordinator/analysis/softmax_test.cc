@@ -32,7 +32,7 @@ std::vector<long double> SlowProbabilities(const Logits& logits, size_t classes)
   return p;
 }
 
-double SlowDistance(const Logits& a, const Logits& b, size_t classes) {
+double SlowSoftmaxDistance(const Logits& a, const Logits& b, size_t classes) {
   const std::vector<long double> p = SlowProbabilities(a, classes);
   const std::vector<long double> q = SlowProbabilities(b, classes);
   long double sum = 0;
@@ -73,7 +73,7 @@ TEST(SoftmaxTest, DistancesAgreeWithTheSlowTwinOnRandomInputs) {
     ASSERT_EQ(pairs.members(), 6);
     for (size_t i = 0; i < 6; ++i) {
       for (size_t j = i + 1; j < 6; ++j) {
-        const double slow = SlowDistance(members[i], members[j], classes);
+        const double slow = SlowSoftmaxDistance(members[i], members[j], classes);
         const double fast = pairs.At(static_cast<int64_t>(i), static_cast<int64_t>(j));
         // Probabilities are floats.
         EXPECT_NEAR(fast, slow, 1e-6 * slow + 2e-7 * std::sqrt(slow))

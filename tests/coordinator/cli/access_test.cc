@@ -21,7 +21,7 @@ using ::testing::StartsWith;
 
 namespace fs = std::filesystem;
 
-constexpr char kSweep[] = R"(name: tiny
+constexpr char kAccessSweep[] = R"(name: tiny
 model: {name: mlp}
 data: {name: fashion-mnist-sample}
 train:
@@ -49,7 +49,7 @@ class AccessCommandTest : public ::testing::Test {
  protected:
   AccessCommandTest() : line_(Coordinator::Start) {
     fs::remove(line_.home() + "/noisefloor.db");  // No home where nothing was said.
-    std::ofstream(line_.home() + "/tiny.yaml") << kSweep;
+    std::ofstream(line_.home() + "/tiny.yaml") << kAccessSweep;
     line_.SetAccess({.usual = usual_});
     line_.SetUser("bob");
   }

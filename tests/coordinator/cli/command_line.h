@@ -19,6 +19,13 @@
 
 namespace noisefloor::cli {
 
+inline std::string Content(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
 struct Printed {
   int code = -1;
   std::string out;

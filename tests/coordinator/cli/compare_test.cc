@@ -33,13 +33,6 @@ std::string Exported(const Scratch& scratch, const std::string& name, int32_t lo
   return WriteTinyExport(scratch, tiny);
 }
 
-std::string Content(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(Compare, ExitsWithTheVerdict) {
   const Scratch scratch;
   const std::string a = Exported(scratch, "a", 0);

@@ -53,13 +53,6 @@ std::set<std::string> FilesBelow(const std::string& folder) {
   return files;
 }
 
-std::string Content(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(Export, LeavesOutWhatMadeRoomAndSaysSo) {
   CannedAnswers answers = OneMember();
   v1::Artifact& weights = *answers.members[0].mutable_outcome()->mutable_artifacts(0);

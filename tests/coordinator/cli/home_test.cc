@@ -21,7 +21,7 @@ using ::testing::StartsWith;
 
 namespace fs = std::filesystem;
 
-constexpr char kSweep[] = R"(name: tiny
+constexpr char kHomeSweep[] = R"(name: tiny
 model: {name: mlp}
 data: {name: fashion-mnist-sample}
 train:
@@ -37,7 +37,7 @@ replicates: 1
 class HomeTest : public ::testing::Test {
  protected:
   HomeTest() : line_(Coordinator::Start), home_(line_.home() + "/study") {
-    std::ofstream(file_) << kSweep;
+    std::ofstream(file_) << kHomeSweep;
   }
 
   // With the options that a command needs to work on `home`.

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-constexpr char kSweep[] = R"(name: tiny
+constexpr char kLogsSweep[] = R"(name: tiny
 noise: [control]
 hardware: [cpu-amd-avx2]
 replicates: 1
@@ -24,7 +24,7 @@ replicates: 1
 class LogsTest : public ::testing::Test {
  protected:
   LogsTest() : line_(Coordinator::Start), home_(line_.home() + "/study") {
-    std::ofstream(file_) << kSweep;
+    std::ofstream(file_) << kLogsSweep;
     auto started = Coordinator::Start({.home = home_, .listen = "127.0.0.1:0"});
     EXPECT_TRUE(started.ok()) << started.status();
     coordinator_ = *std::move(started);

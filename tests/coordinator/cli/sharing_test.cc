@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kSweep[] = R"(name: tiny
+constexpr char kSharingSweep[] = R"(name: tiny
 noise: [control, algo]
 hardware: any
 replicates: 2
@@ -23,7 +23,7 @@ replicates: 2
 class SharingCommands : public ::testing::Test {
  protected:
   SharingCommands() : line_(Coordinator::Start) {
-    std::ofstream(file_) << kSweep;
+    std::ofstream(file_) << kSharingSweep;
     EXPECT_EQ(line_.Run({"submit", file_, "--priority=4", "--max-failures=2"}).code, kDone);
   }
 

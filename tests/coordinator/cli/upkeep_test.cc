@@ -18,11 +18,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kSweep[] = "name: tiny\nnoise: [control]\nhardware: any\n";
+constexpr char kUpkeepSweep[] = "name: tiny\nnoise: [control]\nhardware: any\n";
 
 class UpkeepCommands : public ::testing::Test {
  protected:
-  UpkeepCommands() : line_(Coordinator::Start) { std::ofstream(file_) << kSweep; }
+  UpkeepCommands() : line_(Coordinator::Start) { std::ofstream(file_) << kUpkeepSweep; }
 
   Printed Run(std::vector<std::string> arguments, const std::string& home) {
     arguments.push_back("--home=" + home);

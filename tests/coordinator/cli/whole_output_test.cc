@@ -23,7 +23,7 @@ constexpr char kNotWhole[] =
     "noisefloor: standard output: cannot write: No space left on device; what was printed is not "
     "whole\n";
 
-constexpr char kSweep[] = R"(name: tiny
+constexpr char kWholeSweep[] = R"(name: tiny
 noise: [control]
 hardware: any
 )";
@@ -117,7 +117,7 @@ std::unique_ptr<CommandLine> HomeWithOneSweep(bool serves) {
     return started;
   });
   const std::string file = line->home() + "/tiny.yaml";
-  std::ofstream(file) << kSweep;
+  std::ofstream(file) << kWholeSweep;
   EXPECT_EQ(line->Run({"submit", file}).code, kDone);
   EXPECT_EQ(line->Run({"cancel", "s1"}).code, kDone);
   return line;

@@ -7,11 +7,10 @@
 
 #include "common/base/philox.h"
 #include "coordinator/fleet/fleet.h"
+#include "tests/coordinator/fleet/fleet_fixture.h"
 
 namespace noisefloor::fleet {
 namespace {
-
-const absl::Time kNow = absl::FromUnixSeconds(1700000000);
 
 class Draws {
  public:
@@ -252,7 +251,7 @@ class Walk {
 
   Draws draws_;
   Fleet fleet_;
-  absl::Time now_ = kNow;
+  absl::Time now_ = kStart;
   std::vector<ModelJob> cluster_;
   std::map<uint64_t, PoolRecord> pools_;  // As kept; likewise the next.
   std::map<uint64_t, LaunchRecord> launches_;

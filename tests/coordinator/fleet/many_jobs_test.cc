@@ -9,14 +9,13 @@
 #include "coordinator/fleet/array_size.h"
 #include "coordinator/fleet/fleet.h"
 #include "coordinator/fleet/job_index.h"
+#include "tests/coordinator/fleet/fleet_fixture.h"
 
 namespace noisefloor::fleet {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-const absl::Time kNow = absl::FromUnixSeconds(1700000000);
 
 PoolRecord PoolOf(uint64_t number, uint32_t most) {
   PoolRecord pool;
@@ -37,7 +36,7 @@ Many ManyJobs(uint64_t pools, uint32_t launches) {
   std::vector<PoolRecord> records;
   std::vector<LaunchRecord> live;
   Many many;
-  many.view.now = kNow;
+  many.view.now = kStart;
   many.view.nonce = "n";
   many.view.jobs.emplace();
   for (uint64_t number = 1; number <= pools; ++number) {
@@ -89,7 +88,7 @@ TEST(ManyJobs, ThatAreAllStraysAreEachCancelledOnce) {
 TEST(ManyJobs, AreAskedForAThousandAtATime) {
   Fleet fleet({}, {PoolOf(1, 2500)}, {}, {}, 1, 0);
   View view;
-  view.now = kNow;
+  view.now = kStart;
   view.waiting = {{"class1", "", 5000}};
   view.jobs.emplace();
   std::vector<uint32_t> counts;
@@ -97,7 +96,7 @@ TEST(ManyJobs, AreAskedForAThousandAtATime) {
     view.nonce = "n" + std::to_string(look);
     for (const Submit& submit : fleet.Look(view).submits) {
       counts.push_back(submit.count);
-      (void)fleet.Submitted(submit, std::to_string(look), kNow);
+      (void)fleet.Submitted(submit, std::to_string(look), kStart);
     }
     view.jobs.reset();
     view.unasked = true;

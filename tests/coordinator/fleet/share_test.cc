@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 
 #include "coordinator/fleet/fleet.h"
+#include "tests/coordinator/fleet/fleet_fixture.h"
 
 namespace noisefloor::fleet {
 namespace {
@@ -13,9 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-const absl::Time kNow = absl::FromUnixSeconds(1700000000);
-
-PoolRecord PoolOf(uint64_t number, const std::string& hardware, uint32_t most) {
+PoolRecord SharedPoolOf(uint64_t number, const std::string& hardware, uint32_t most) {
   PoolRecord pool;
   pool.number = number;
   pool.wish.name = "p" + std::to_string(number);
@@ -53,7 +52,7 @@ std::map<uint64_t, Pool> PoolsOf(std::vector<PoolRecord> records,
 }
 
 TEST(Shares, GoToThePoolThatHasTheClass) {
-  const auto pools = PoolsOf({PoolOf(1, "a100", 8), PoolOf(2, "h100", 8)});
+  const auto pools = PoolsOf({SharedPoolOf(1, "a100", 8), SharedPoolOf(2, "h100", 8)});
   EXPECT_THAT(Share(pools, {{"h100", "", 3}, {"a100", "", 2}}),
               ElementsAre(Pair(1, 2), Pair(2, 3)));
   EXPECT_THAT(Share(pools, {{"v100", "", 3}}), IsEmpty());
@@ -62,7 +61,7 @@ TEST(Shares, GoToThePoolThatHasTheClass) {
 }
 
 TEST(Shares, FillTheFirstPoolOfAClassAndThenTheNext) {
-  const auto pools = PoolsOf({PoolOf(1, "a100", 2), PoolOf(2, "a100", 2)});
+  const auto pools = PoolsOf({SharedPoolOf(1, "a100", 2), SharedPoolOf(2, "a100", 2)});
   EXPECT_EQ(Share(pools, {{"a100", "", 1}})[1], 1u);
   EXPECT_EQ(Share(pools, {{"a100", "", 1}})[2], 0u);
   EXPECT_THAT(Share(pools, {{"a100", "", 3}}), ElementsAre(Pair(1, 2), Pair(2, 1)));
@@ -71,7 +70,7 @@ TEST(Shares, FillTheFirstPoolOfAClassAndThenTheNext) {
 }
 
 TEST(Shares, WhatTakesLongerThanAJobLivesFallsToNobody) {
-  PoolRecord brief = PoolOf(1, "a100", 4);
+  PoolRecord brief = SharedPoolOf(1, "a100", 4);
   brief.wish.time_limit = absl::Hours(1);
   brief.wish.drain_before = absl::Minutes(10);
   const std::vector<Waiting> waiting = {{"a100", "", 3, absl::Minutes(48)},
@@ -84,42 +83,42 @@ TEST(Shares, WhatTakesLongerThanAJobLivesFallsToNobody) {
   ASSERT_TRUE(too_long);
   EXPECT_EQ(too_long->members, 3u);
   EXPECT_EQ(too_long->time, absl::Minutes(49));
-  const auto both = PoolsOf({brief, PoolOf(2, "a100", 9)});
+  const auto both = PoolsOf({brief, SharedPoolOf(2, "a100", 9)});
   EXPECT_THAT(Share(both, waiting), ElementsAre(Pair(1, 3), Pair(2, 3))) << "of no limit";
   EXPECT_FALSE(TooLongFor(both.at(2), waiting));
 }
 
 TEST(Shares, APoolSaysThatItsJobsAreTooShort) {
-  PoolRecord brief = PoolOf(1, "a100", 4);
+  PoolRecord brief = SharedPoolOf(1, "a100", 4);
   brief.wish.time_limit = absl::Hours(1);
   Fleet fleet({}, {brief}, {}, {}, 9, 99);
   View view;
-  view.now = kNow;
+  view.now = kStart;
   view.jobs.emplace();
   view.waiting = {{"a100", "", 3, absl::Hours(2)}};
   EXPECT_THAT(fleet.Look(view).submits, IsEmpty());
-  EXPECT_EQ(Explain(fleet.pools().at(1), kNow),
+  EXPECT_EQ(Explain(fleet.pools().at(1), kStart),
             "3 that wait take 2h or more and keep no checkpoints; its jobs live 1h (--time)");
   view.waiting = {};
   EXPECT_THAT(fleet.Look(view).submits, IsEmpty());
-  EXPECT_EQ(Explain(fleet.pools().at(1), kNow), "nothing waits that it could train");
+  EXPECT_EQ(Explain(fleet.pools().at(1), kStart), "nothing waits that it could train");
 }
 
 TEST(Shares, WhoTakesAnyClassStandsBack) {
-  const auto pools = PoolsOf({PoolOf(1, "a100", 4), PoolOf(2, "h100", 4)});
+  const auto pools = PoolsOf({SharedPoolOf(1, "a100", 4), SharedPoolOf(2, "h100", 4)});
   EXPECT_THAT(Share(pools, {{"", "", 5}, {"a100", "", 3}}), ElementsAre(Pair(1, 4), Pair(2, 4)));
   EXPECT_THAT(Share(pools, {{"", "", 9}, {"a100", "", 9}, {"h100", "", 9}}),
               ElementsAre(Pair(1, 4), Pair(2, 4)));
 }
 
 TEST(Shares, AStackMustBeThere) {
-  const auto pools = PoolsOf({PoolOf(1, "a100", 4)});
+  const auto pools = PoolsOf({SharedPoolOf(1, "a100", 4)});
   EXPECT_THAT(Share(pools, {{"a100", "rocm", 3}}), IsEmpty());
   EXPECT_THAT(Share(pools, {{"a100", "cuda", 3}, {"", "cuda", 1}}), ElementsAre(Pair(1, 4)));
 }
 
 TEST(Shares, WorkersThatAreHereAreBusyAndHaveSlots) {
-  PoolRecord pool = PoolOf(1, "a100", 3);
+  PoolRecord pool = SharedPoolOf(1, "a100", 3);
   pool.slots = 4;
   const auto pools = PoolsOf(
       {pool}, {LaunchOf(1, LaunchPhase::kAlive, true), LaunchOf(2, LaunchPhase::kAlive, false)});
@@ -127,17 +126,17 @@ TEST(Shares, WorkersThatAreHereAreBusyAndHaveSlots) {
 }
 
 TEST(Shares, FallToNoPoolThatDoesNotGrow) {
-  PoolRecord paused = PoolOf(1, "a100", 3);
-  PoolRecord removing = PoolOf(2, "a100", 3);
+  PoolRecord paused = SharedPoolOf(1, "a100", 3);
+  PoolRecord removing = SharedPoolOf(2, "a100", 3);
   paused.state = PoolState::kPaused;
   removing.state = PoolState::kRemoving;
-  EXPECT_THAT(Share(PoolsOf({paused, removing, PoolOf(3, "a100", 3)}), {{"a100", "", 2}}),
+  EXPECT_THAT(Share(PoolsOf({paused, removing, SharedPoolOf(3, "a100", 3)}), {{"a100", "", 2}}),
               ElementsAre(Pair(3, 2)));
 }
 
 TEST(Shares, APoolThatNobodyHasSeenTakesOneToSee) {
-  EXPECT_THAT(Share(PoolsOf({PoolOf(1, "", 3)}), {{"a100", "", 5}}), ElementsAre(Pair(1, 1)));
-  PoolRecord wished = PoolOf(1, "", 3);
+  EXPECT_THAT(Share(PoolsOf({SharedPoolOf(1, "", 3)}), {{"a100", "", 5}}), ElementsAre(Pair(1, 1)));
+  PoolRecord wished = SharedPoolOf(1, "", 3);
   wished.wish.hardware = "h100";
   EXPECT_THAT(Share(PoolsOf({wished}), {{"a100", "", 5}}), IsEmpty());
   EXPECT_THAT(Share(PoolsOf({wished}), {{"h100", "", 5}}), ElementsAre(Pair(1, 1)));
@@ -152,7 +151,7 @@ class SizeTest : public testing::Test {
   }
   View ViewOf(uint64_t members) {
     View view;
-    view.now = kNow;
+    view.now = kStart;
     view.waiting = {{"a100", "", members}};
     view.workers = workers_;
     view.jobs = jobs_;
@@ -165,7 +164,7 @@ class SizeTest : public testing::Test {
     for (const LaunchRecord& launch : decisions.launches) kept_[launch.number] = launch;
     for (const Submit& submit : decisions.submits) {
       const std::string job = "s" + std::to_string(jobs_.size());
-      (void)fleet_.Submitted(submit, job, kNow);
+      (void)fleet_.Submitted(submit, job, kStart);
       for (const auto& [number, launch] : fleet_.pools().at(submit.pool).live) {
         if (launch.record.nonce == submit.nonce) {
           jobs_.push_back(JobOf(fleet_.pools().at(submit.pool).record, launch.record));
@@ -196,12 +195,12 @@ class SizeTest : public testing::Test {
 };
 
 TEST_F(SizeTest, NothingIsLaunchedForNothing) {
-  Start(PoolOf(1, "a100", 8));
+  Start(SharedPoolOf(1, "a100", 8));
   EXPECT_THAT(Asked(Look(0)), IsEmpty());
 }
 
 TEST_F(SizeTest, OneJobForEachMemberInOneArrayThatIsKeptBefore) {
-  Start(PoolOf(1, "a100", 8));
+  Start(SharedPoolOf(1, "a100", 8));
   const Decisions decisions = Look(3);
   ASSERT_EQ(decisions.submits.size(), 1u);
   EXPECT_EQ(decisions.submits[0].pool, 1u);
@@ -217,20 +216,20 @@ TEST_F(SizeTest, OneJobForEachMemberInOneArrayThatIsKeptBefore) {
     EXPECT_EQ(launch.index, i);
     EXPECT_EQ(launch.phase, LaunchPhase::kIntended);
     EXPECT_EQ(launch.job, "");
-    EXPECT_EQ(launch.created, kNow);
+    EXPECT_EQ(launch.created, kStart);
   }
   EXPECT_THAT(Asked(Look(3)), IsEmpty()) << "they are coming";
   EXPECT_THAT(Asked(Look(4)), ElementsAre("1"));
 }
 
 TEST_F(SizeTest, NeverMoreThanItsMost) {
-  Start(PoolOf(1, "a100", 5), {LaunchOf(1, LaunchPhase::kAlive, true)});
+  Start(SharedPoolOf(1, "a100", 5), {LaunchOf(1, LaunchPhase::kAlive, true)});
   EXPECT_THAT(Asked(Look(50)), ElementsAre("4"));
   EXPECT_THAT(Asked(Look(50)), IsEmpty());
 }
 
 TEST_F(SizeTest, NoMoreThanItsBacklogWaitForTheCluster) {
-  PoolRecord pool = PoolOf(1, "a100", 9);
+  PoolRecord pool = SharedPoolOf(1, "a100", 9);
   pool.wish.backlog = 3;
   Start(pool, {LaunchOf(1, LaunchPhase::kWaiting, false), LaunchOf(2, LaunchPhase::kAlive, false)});
   EXPECT_THAT(Asked(Look(9)), ElementsAre("2"));
@@ -238,7 +237,7 @@ TEST_F(SizeTest, NoMoreThanItsBacklogWaitForTheCluster) {
 }
 
 TEST_F(SizeTest, AWorkerTrainsAsManyAsItHasSlots) {
-  PoolRecord pool = PoolOf(1, "a100", 9);
+  PoolRecord pool = SharedPoolOf(1, "a100", 9);
   pool.slots = 4;
   Start(pool);
   EXPECT_THAT(Asked(Look(4)), ElementsAre("1"));
@@ -247,7 +246,7 @@ TEST_F(SizeTest, AWorkerTrainsAsManyAsItHasSlots) {
 }
 
 TEST_F(SizeTest, ItsLeastStayThoughNothingWaits) {
-  PoolRecord pool = PoolOf(1, "a100", 4);
+  PoolRecord pool = SharedPoolOf(1, "a100", 4);
   pool.wish.least = 2;
   Start(pool);
   const Decisions decisions = Look(0);
@@ -258,7 +257,7 @@ TEST_F(SizeTest, ItsLeastStayThoughNothingWaits) {
 }
 
 TEST_F(SizeTest, ThoseThatStayAndTheOthersAreSubmittedApart) {
-  PoolRecord pool = PoolOf(1, "a100", 8);
+  PoolRecord pool = SharedPoolOf(1, "a100", 8);
   pool.wish.least = 1;
   Start(pool);
   const Decisions decisions = Look(4);
@@ -267,25 +266,25 @@ TEST_F(SizeTest, ThoseThatStayAndTheOthersAreSubmittedApart) {
 }
 
 TEST_F(SizeTest, AWorkerThatIsBusyDoesNotCountForThoseThatWait) {
-  Start(PoolOf(1, "a100", 8), {LaunchOf(1, LaunchPhase::kAlive, true)});
+  Start(SharedPoolOf(1, "a100", 8), {LaunchOf(1, LaunchPhase::kAlive, true)});
   EXPECT_THAT(Asked(Look(2)), ElementsAre("2"));
 }
 
 TEST_F(SizeTest, APoolThatNobodyHasSeenLaunchesOne) {
-  Start(PoolOf(1, "", 8));
+  Start(SharedPoolOf(1, "", 8));
   EXPECT_THAT(Asked(Look(0)), ElementsAre("1")) << "unasked";
   EXPECT_THAT(Asked(Look(50)), IsEmpty());
 }
 
 TEST_F(SizeTest, APoolThatNobodyHasSeenLaunchesOneOfItsLeast) {
-  PoolRecord pool = PoolOf(1, "", 8);
+  PoolRecord pool = SharedPoolOf(1, "", 8);
   pool.wish.least = 1;
   Start(pool);
   EXPECT_THAT(Asked(Look(50)), ElementsAre("1 stay"));
 }
 
 TEST_F(SizeTest, TheFirstWorkerShowsWhatTheyHave) {
-  Start(PoolOf(1, "", 8));
+  Start(SharedPoolOf(1, "", 8));
   (void)Look(0);
   workers_["p1-n1-0"] = {{"a100", "cpu"}, {"cuda", "st2"}, 2};
   jobs_[0].phase = JobPhase::kAlive;
@@ -300,7 +299,7 @@ TEST_F(SizeTest, TheFirstWorkerShowsWhatTheyHave) {
 }
 
 TEST_F(SizeTest, OfAWorkerThatHasTheWishedClassOnlyThatIsTaken) {
-  PoolRecord pool = PoolOf(1, "", 8);
+  PoolRecord pool = SharedPoolOf(1, "", 8);
   pool.wish.hardware = "a100";
   Start(pool);
   (void)Look(0);
@@ -313,7 +312,7 @@ TEST_F(SizeTest, OfAWorkerThatHasTheWishedClassOnlyThatIsTaken) {
 }
 
 TEST_F(SizeTest, WhatNobodyWaitsForIsTakenBackAfterTwoLooksTheNewestFirst) {
-  Start(PoolOf(1, "a100", 8),
+  Start(SharedPoolOf(1, "a100", 8),
         {LaunchOf(1, LaunchPhase::kWaiting, false), LaunchOf(2, LaunchPhase::kWaiting, false),
          LaunchOf(3, LaunchPhase::kWaiting, false)});
   EXPECT_THAT(Cancelled(Look(1)), IsEmpty());
@@ -325,14 +324,14 @@ TEST_F(SizeTest, WhatNobodyWaitsForIsTakenBackAfterTwoLooksTheNewestFirst) {
   for (const uint64_t number : {2, 3}) {
     EXPECT_EQ(kept_[number].phase, LaunchPhase::kEnded);
     EXPECT_EQ(kept_[number].end, LaunchEnd::kSurplus);
-    EXPECT_EQ(kept_[number].ended, kNow);
+    EXPECT_EQ(kept_[number].ended, kStart);
   }
   EXPECT_EQ(fleet_.Find("p1")->live.size(), 1u);
   EXPECT_EQ(fleet_.Find("p1")->crashes, 0u);
 }
 
 TEST_F(SizeTest, OneLookAtWhichTheyAreWaitedForStartsAnew) {
-  Start(PoolOf(1, "a100", 8), {LaunchOf(1, LaunchPhase::kWaiting, false)});
+  Start(SharedPoolOf(1, "a100", 8), {LaunchOf(1, LaunchPhase::kWaiting, false)});
   EXPECT_THAT(Cancelled(Look(0)), IsEmpty());
   EXPECT_THAT(Cancelled(Look(1)), IsEmpty());
   EXPECT_THAT(Cancelled(Look(0)), IsEmpty());
@@ -340,7 +339,7 @@ TEST_F(SizeTest, OneLookAtWhichTheyAreWaitedForStartsAnew) {
 }
 
 TEST_F(SizeTest, WhatStaysOrRunsIsNotTakenBack) {
-  PoolRecord pool = PoolOf(1, "a100", 8);
+  PoolRecord pool = SharedPoolOf(1, "a100", 8);
   pool.wish.least = 1;
   LaunchRecord stays = LaunchOf(4, LaunchPhase::kWaiting, false);
   stays.stays = true;
@@ -354,7 +353,7 @@ TEST_F(SizeTest, WhatStaysOrRunsIsNotTakenBack) {
 
 // Between two questions to the cluster a worker is heard before its job is seen to run.
 TEST_F(SizeTest, AWorkerThatIsHereIsNotTakenBackThoughItsJobIsNotYetSeenToRun) {
-  Start(PoolOf(1, "a100", 8),
+  Start(SharedPoolOf(1, "a100", 8),
         {LaunchOf(1, LaunchPhase::kWaiting, false), LaunchOf(2, LaunchPhase::kWaiting, false)});
   (void)Look(2);
   workers_["p1-old2-0"] = {{"a100"}, {"cuda"}, 1};
@@ -367,7 +366,7 @@ TEST_F(SizeTest, AWorkerThatIsHereIsNotTakenBackThoughItsJobIsNotYetSeenToRun) {
 
 // It may have jobs that a process before this one was about to end.
 TEST_F(SizeTest, NothingIsLaunchedBeforeTheClusterIsHeardOnce) {
-  Start(PoolOf(1, "a100", 8));
+  Start(SharedPoolOf(1, "a100", 8));
   View view = ViewOf(3);
   view.jobs.reset();
   view.unasked = true;
@@ -376,7 +375,7 @@ TEST_F(SizeTest, NothingIsLaunchedBeforeTheClusterIsHeardOnce) {
 }
 
 TEST_F(SizeTest, NothingIsTakenBackOfAClusterThatIsNotHeard) {
-  Start(PoolOf(1, "a100", 8), {LaunchOf(1, LaunchPhase::kWaiting, false)});
+  Start(SharedPoolOf(1, "a100", 8), {LaunchOf(1, LaunchPhase::kWaiting, false)});
   View view = ViewOf(0);
   view.jobs.reset();
   for (int i = 0; i < 5; ++i) EXPECT_THAT(Cancelled(fleet_.Look(view)), IsEmpty());
@@ -385,7 +384,7 @@ TEST_F(SizeTest, NothingIsTakenBackOfAClusterThatIsNotHeard) {
 
 // A command that was lost must not leave a job behind that nobody knows.
 TEST_F(SizeTest, WhatWasTakenBackIsCancelledAgainWhileTheClusterShowsIt) {
-  Start(PoolOf(1, "a100", 8), {LaunchOf(1, LaunchPhase::kWaiting, false)});
+  Start(SharedPoolOf(1, "a100", 8), {LaunchOf(1, LaunchPhase::kWaiting, false)});
   (void)Look(0);
   EXPECT_THAT(Cancelled(Look(0)), ElementsAre("1"));
   EXPECT_THAT(Cancelled(Look(0)), ElementsAre("1"));
@@ -394,7 +393,7 @@ TEST_F(SizeTest, WhatWasTakenBackIsCancelledAgainWhileTheClusterShowsIt) {
 }
 
 TEST_F(SizeTest, OfAPausedPoolWhatWaitsIsTakenBackAndNothingIsLaunched) {
-  PoolRecord pool = PoolOf(1, "a100", 8);
+  PoolRecord pool = SharedPoolOf(1, "a100", 8);
   pool.state = PoolState::kPaused;
   pool.wish.least = 1;
   LaunchRecord stays = LaunchOf(3, LaunchPhase::kAlive, true);
@@ -410,11 +409,11 @@ TEST_F(SizeTest, OfAPausedPoolWhatWaitsIsTakenBackAndNothingIsLaunched) {
 
 std::string Standing(const PoolRecord& pool, std::vector<LaunchRecord> launches = {}) {
   const Fleet fleet({}, {pool}, std::move(launches), {}, 9, 99);
-  return Explain(fleet.pools().begin()->second, kNow);
+  return Explain(fleet.pools().begin()->second, kStart);
 }
 
 TEST(WhereAPoolStands, IsASentence) {
-  PoolRecord pool = PoolOf(1, "a100", 8);
+  PoolRecord pool = SharedPoolOf(1, "a100", 8);
   EXPECT_EQ(Standing(pool), "nothing waits that it could train");
   EXPECT_EQ(Standing(pool, {LaunchOf(1, LaunchPhase::kAlive, true),
                             LaunchOf(2, LaunchPhase::kAlive, false),
@@ -435,11 +434,11 @@ TEST(WhereAPoolStands, IsASentence) {
 }
 
 TEST(WhereAPoolStands, SaysWhenARefusedOneTriesAgain) {
-  Fleet fleet({}, {PoolOf(1, "a100", 8)}, {}, {}, 9, 99);
+  Fleet fleet({}, {SharedPoolOf(1, "a100", 8)}, {}, {}, 9, 99);
   for (int i = 0; i < 3; ++i) {
-    (void)fleet.Submitted({1, "n", 1, false}, InvalidInput("bad account"), kNow);
+    (void)fleet.Submitted({1, "n", 1, false}, InvalidInput("bad account"), kStart);
   }
-  EXPECT_EQ(Explain(*fleet.Find("p1"), kNow + absl::Milliseconds(61500)),
+  EXPECT_EQ(Explain(*fleet.Find("p1"), kStart + absl::Milliseconds(61500)),
             "the cluster has refused its jobs 3 times in a row: bad account; next try in 3m58s");
 }
 

@@ -29,7 +29,7 @@ TEST(AskerTest, WhoHasLeftIsToldOfAtOnce) {
   EXPECT_EQ(told, 1);
 }
 
-constexpr char kIdle[] = ": idle\n";
+constexpr char kIdleOfLeaving[] = ": idle\n";
 constexpr absl::Duration kNever = absl::Hours(1);
 
 class HttpLeaveTest : public HttpTest {
@@ -45,7 +45,7 @@ class HttpLeaveTest : public HttpTest {
                     changed_.NotifyAll();
                   });
                   if (request.path == "/slow") return keep(request, then);
-                  then({.pieces = pieces_, .idle = kIdle});
+                  then({.pieces = pieces_, .idle = kIdleOfLeaving});
                 },
             .idle = kNever};
   }

@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-SystemdWish SmallWish() { return {.name = "lab", .program = "noisefloor-worker"}; }
+SystemdWish SmallUnitWish() { return {.name = "lab", .program = "noisefloor-worker"}; }
 
 std::string LineOf(const std::string& text, const std::string& begin) {
   const size_t at = text.find("\n" + begin);
@@ -17,7 +17,7 @@ std::string LineOf(const std::string& text, const std::string& begin) {
 }
 
 TEST(SystemdTest, TheUnitOfThePackagesIsFilledIn) {
-  SystemdWish wish = SmallWish();
+  SystemdWish wish = SmallUnitWish();
   ASSERT_TRUE(Check(wish).ok());
 
   const std::string text = SystemdUnit(wish);
@@ -38,7 +38,7 @@ TEST(SystemdTest, TheUnitOfThePackagesIsFilledIn) {
 }
 
 TEST(SystemdTest, OptionsAreWordsWhateverIsInThem) {
-  SystemdWish wish = SmallWish();
+  SystemdWish wish = SmallUnitWish();
   wish.program = "/opt/noise floor/bin/noisefloor-worker";
   wish.hardware = "cpu-amd-avx2";
   wish.idle_seconds = 60;
@@ -55,7 +55,7 @@ TEST(SystemdTest, OptionsAreWordsWhateverIsInThem) {
 }
 
 TEST(SystemdTest, WhatIsPutInIsNotTakenForTheNameOrAVariable) {
-  SystemdWish wish = SmallWish();
+  SystemdWish wish = SmallUnitWish();
   wish.worker_options = {"--trainer=x=100%ideal"};
   wish.variables = {{"A", "a$b c"}};
   const std::string text = SystemdUnit(wish);
@@ -64,17 +64,17 @@ TEST(SystemdTest, WhatIsPutInIsNotTakenForTheNameOrAVariable) {
 }
 
 TEST(SystemdTest, SystemdWaitsLongerThanAWorkerNeeds) {
-  SystemdWish wish = SmallWish();
+  SystemdWish wish = SmallUnitWish();
   wish.grace_seconds = 120;
   const std::string text = SystemdUnit(wish);
   EXPECT_THAT(LineOf(text, "ExecStart="), HasSubstr("--grace=120"));
   EXPECT_EQ(LineOf(text, "TimeoutStopSec="), "TimeoutStopSec=580s");
-  EXPECT_EQ(LineOf(SystemdUnit(SmallWish()), "TimeoutStopSec="), "TimeoutStopSec=360s");
+  EXPECT_EQ(LineOf(SystemdUnit(SmallUnitWish()), "TimeoutStopSec="), "TimeoutStopSec=360s");
 }
 
 TEST(SystemdTest, MistakesAreNamed) {
   const auto refusal = [](auto change) {
-    SystemdWish wish = SmallWish();
+    SystemdWish wish = SmallUnitWish();
     change(wish);
     return std::string(Check(wish).message());
   };

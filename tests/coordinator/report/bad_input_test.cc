@@ -14,6 +14,7 @@
 #include "coordinator/report/study_json.h"
 #include "coordinator/report/table.h"
 #include "tests/coordinator/report/example_study.h"
+#include "tests/coordinator/report/has_warning.h"
 
 namespace noisefloor::report {
 namespace {
@@ -35,10 +36,6 @@ Study Built(const ExampleStudy& example) {
   Study study = BuildStudy(example.input);
   ExpectRenders(study);
   return study;
-}
-
-testing::Matcher<const std::vector<Warning>&> Warns(const std::string& text) {
-  return Contains(Field(&Warning::text, HasSubstr(text)));
 }
 
 // Every estimate of a cohort that is absent says why.

@@ -25,22 +25,18 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr int64_t kExamples = 200;
+constexpr int64_t kContrastExamples = 200;
 
 // Right but for `errors` examples of the first half, which the seed draws.
 std::vector<int16_t> AnswersOf(uint64_t seed, int64_t errors) {
   Draws draws(seed);
   std::vector<int16_t> answers;
-  for (int64_t x = 0; x < kExamples; ++x) answers.push_back(static_cast<int16_t>(x % 4));
+  for (int64_t x = 0; x < kContrastExamples; ++x) answers.push_back(static_cast<int16_t>(x % 4));
   for (int64_t k = 0; k < errors; ++k) {
-    int16_t& answer = answers[static_cast<size_t>(draws.Below(kExamples / 2))];
+    int16_t& answer = answers[static_cast<size_t>(draws.Below(kContrastExamples / 2))];
     answer = static_cast<int16_t>((answer + 1) % 4);
   }
   return answers;
-}
-
-std::vector<AxisSetting> Rate(const std::string& value) {
-  return {{"train.optimizer.learning_rate", value}};
 }
 
 // Replicate r makes `errors` + r % 3 mistakes.
@@ -59,7 +55,7 @@ const FigureContrast& FigureOf(const Contrast& contrast, const std::string& name
 }
 
 TEST(ContrastsTest, EveryValueOfAnAxisIsSetAgainstTheFirst) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"train.optimizer.learning_rate", {"0.1", "0.2", "0.4"}}});
   for (const char* rate : {"0.1", "0.2", "0.4"}) {
     tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate(rate));
@@ -102,7 +98,7 @@ TEST(ContrastsTest, EveryValueOfAnAxisIsSetAgainstTheFirst) {
 }
 
 TEST(ContrastsTest, AllTestsOfTheStudyAreCorrectedTogether) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"train.optimizer.learning_rate", {"0.1", "0.2", "0.4"}}});
   for (const char* rate : {"0.1", "0.2", "0.4"}) {
     for (const char* plan : {"algo", "other"}) {
@@ -138,7 +134,7 @@ TEST(ContrastsTest, AllTestsOfTheStudyAreCorrectedTogether) {
 }
 
 TEST(ContrastsTest, SidesAreMeansOverWhatIsOtherwiseEqual) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"train.optimizer.learning_rate", {"0.1", "0.2"}}});
   for (const char* rate : {"0.1", "0.2"}) {
     for (const char* hardware : {"cpu-a", "cpu-b"}) {
@@ -165,7 +161,7 @@ TEST(ContrastsTest, SidesAreMeansOverWhatIsOtherwiseEqual) {
 }
 
 TEST(ContrastsTest, ASettingThatDivergedDoesNotTakeTheOthersWithIt) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"train.optimizer.learning_rate", {"0.1", "0.2"}}});
   for (const char* rate : {"0.1", "0.2"}) {
     for (const char* hardware : {"cpu-a", "cpu-b"}) {
@@ -186,7 +182,7 @@ TEST(ContrastsTest, ASettingThatDivergedDoesNotTakeTheOthersWithIt) {
 }
 
 TEST(ContrastsTest, PlansWithTheSameDrawsArePaired) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   tiny.AddCell("algo", Algo(), "cpu-a");
   AddReplicates(tiny, 6, 10);
   States both = Algo();
@@ -204,7 +200,7 @@ TEST(ContrastsTest, PlansWithTheSameDrawsArePaired) {
 }
 
 TEST(ContrastsTest, APlanOfBlocksAndOneOfReplicatesAreNotPaired) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   tiny.AddCell("algo", Algo(), "cpu-a");
   AddReplicates(tiny, 6, 30);
   for (const uint32_t block : {0u, 1u, 2u, 3u}) {
@@ -226,7 +222,7 @@ TEST(ContrastsTest, APlanOfBlocksAndOneOfReplicatesAreNotPaired) {
 }
 
 TEST(ContrastsTest, WhereABlockIsADrawTheBlocksAreCompared) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"train.optimizer.learning_rate", {"0.1", "0.2"}}});
   for (const char* rate : {"0.1", "0.2"}) {
     for (const uint32_t block : {0u, 1u, 2u}) {
@@ -245,7 +241,7 @@ TEST(ContrastsTest, WhereABlockIsADrawTheBlocksAreCompared) {
 }
 
 TEST(ContrastsTest, ColumnsThatWalkInStepAreOneAxis) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"train.optimizer.name", {"sgd", "adam"}},
                  {"train.optimizer.learning_rate", {"0.1", "0.001"}}});
   for (const char* rate : {"0.1", "0.001"}) {
@@ -265,7 +261,7 @@ TEST(ContrastsTest, ColumnsThatWalkInStepAreOneAxis) {
 }
 
 TEST(ContrastsTest, AxesThatEndAlikeAreNamedInFull) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"model.name", {"lenet", "mlp"}}});
   AddAxis(tiny, {{"train.optimizer.name", {"sgd", "adam"}}});
   for (const char* model : {"lenet", "mlp"}) {
@@ -283,7 +279,7 @@ TEST(ContrastsTest, AxesThatEndAlikeAreNamedInFull) {
 
 // Each setting lacks another replicate: all of them together have none in common.
 TEST(ContrastsTest, SettingsThatLackDrawsAreLeftOutAndSaid) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"train.epochs", {"1", "2", "3", "4", "5"}}});
   for (int point = 0; point < 5; ++point) {
     for (const char* hardware : {"cpu-a", "cpu-b"}) {
@@ -305,7 +301,7 @@ TEST(ContrastsTest, SettingsThatLackDrawsAreLeftOutAndSaid) {
 }
 
 TEST(ContrastsTest, PlansWithoutACommonDrawAreNotPaired) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   tiny.AddCell("init", StatesWithFree({NoiseSource::kInit}), "cpu-a");
   AddReplicates(tiny, 5, 10, 1);
   tiny.AddCell("order", StatesWithFree({NoiseSource::kDataOrder}), "cpu-a");
@@ -317,7 +313,7 @@ TEST(ContrastsTest, PlansWithoutACommonDrawAreNotPaired) {
 }
 
 TEST(ContrastsTest, BlocksOfBothSidesArePairedWhereBothHaveSome) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   for (const uint32_t block : {0u, 1u, 2u}) {
     tiny.AddCell("algo", Algo(), "cpu-a", block);
     AddReplicates(tiny, 3, 30, block + 1);
@@ -331,7 +327,7 @@ TEST(ContrastsTest, BlocksOfBothSidesArePairedWhereBothHaveSome) {
 }
 
 TEST(ContrastsTest, StacksThatDifferAsWellAreSaid) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   for (const char* hardware : {"cpu-a", "gpu-b"}) {
     tiny.AddCell("algo", Algo(), hardware).stack = std::string("stack-of-") + hardware;
     AddReplicates(tiny, 5, hardware[0] == 'c' ? 10 : 40);
@@ -345,7 +341,7 @@ TEST(ContrastsTest, StacksThatDifferAsWellAreSaid) {
 
 // Churn needs predictions, top-1 does not.
 TEST(ContrastsTest, AFigureWithFewerDrawsSaysSo) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"train.epochs", {"1", "2"}}});
   for (const char* epochs : {"1", "2"}) {
     tiny.AddCell("algo", Algo(), "cpu-a", 0, {{"train.epochs", epochs}});
@@ -359,7 +355,7 @@ TEST(ContrastsTest, AFigureWithFewerDrawsSaysSo) {
 }
 
 TEST(ContrastsTest, UnderTrainedSidesAreShownAndNotTested) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   tiny.input.sweep.reference_accuracy = 0.9;
   AddAxis(tiny, {{"train.optimizer.learning_rate", {"0.1", "0.2"}}});
   for (const char* rate : {"0.1", "0.2"}) {
@@ -379,7 +375,7 @@ TEST(ContrastsTest, UnderTrainedSidesAreShownAndNotTested) {
 }
 
 TEST(ContrastsTest, ControlsAndMembersThatShareDrawsAreInNone) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   tiny.AddCell("control", Control(), "cpu-a");
   AddReplicates(tiny, 3, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");
@@ -388,7 +384,7 @@ TEST(ContrastsTest, ControlsAndMembersThatShareDrawsAreInNone) {
 }
 
 TEST(ContrastsTest, NothingShownIsSaidToo) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"train.optimizer.learning_rate", {"0.1", "0.2"}}});
   for (const char* rate : {"0.1", "0.2"}) {
     tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate(rate));
@@ -401,7 +397,7 @@ TEST(ContrastsTest, NothingShownIsSaidToo) {
 }
 
 TEST(ContrastsTest, TableJsonAndCsvShowTheSame) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"train.optimizer.learning_rate", {"0.1", "0.4"}}});
   for (const char* rate : {"0.1", "0.4"}) {
     tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate(rate));
@@ -426,7 +422,7 @@ TEST(ContrastsTest, TableJsonAndCsvShowTheSame) {
 }
 
 TEST(ContrastsTest, TheCsvHasBothPs) {
-  TinyStudy tiny(kExamples, 4);
+  TinyStudy tiny(kContrastExamples, 4);
   AddAxis(tiny, {{"train.optimizer.learning_rate", {"0.1", "0.4", "0.7"}}});
   int64_t wrong = 10;
   for (const char* rate : {"0.1", "0.4", "0.7"}) {

@@ -27,15 +27,16 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr int64_t kExamples = 200;
+constexpr int64_t kCrossedExamples = 200;
 
 // The first half of the examples follow the draw of init, the second the draw of both.
-std::vector<int16_t> AnswersOf(uint32_t block, uint32_t init, uint32_t order, uint64_t run = 0) {
+std::vector<int16_t> CrossedAnswersOf(uint32_t block, uint32_t init, uint32_t order,
+                                      uint64_t run = 0) {
   Draws of_init(1000 * (block + 1) + init);
   Draws of_both(1000000 * (block + 1) + 1000 * init + order);
   Draws of_run(7000000 + run);
   std::vector<int16_t> answers;
-  for (int64_t x = 0; x < kExamples; ++x) {
+  for (int64_t x = 0; x < kCrossedExamples; ++x) {
     Draws& draws = x % 2 == 0 ? of_init : of_both;
     const bool wrong = (x % 4 == 3 && run > 0 ? of_run : draws).Uniform() < 0.2;
     answers.push_back(static_cast<int16_t>(wrong ? 1 - x % 2 : x % 2));
@@ -51,7 +52,7 @@ void AddCrossing(TinyStudy& tiny, uint32_t blocks) {
     tiny.AddCell("crossed", Both(), "cpu-a", block);
     for (const uint32_t init : {1u, 2u}) {
       for (const uint32_t order : {1u, 2u}) {
-        MemberInput& member = tiny.AddMember(AnswersOf(block, init, order));
+        MemberInput& member = tiny.AddMember(CrossedAnswersOf(block, init, order));
         member.lanes[NoiseSource::kInit] = {block, init};
         member.lanes[NoiseSource::kDataOrder] = {block, order};
       }
@@ -67,7 +68,7 @@ const SourceShare& ShareOf(const SourceDecomposition& of, const std::string& kin
 }
 
 TEST(DecompositionsTest, ACrossingTellsWhatEachSourceDoes) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kCrossedExamples, 2);
   AddCrossing(tiny, 24);
 
   const Study study = BuildStudy(tiny.input);
@@ -96,12 +97,12 @@ TEST(DecompositionsTest, ACrossingTellsWhatEachSourceDoes) {
 
 // Plans of one source and one of all, from the same lanes, are one design.
 TEST(DecompositionsTest, PlansAreOneDesign) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kCrossedExamples, 2);
   for (uint32_t block = 0; block < 20; ++block) {
     const auto add = [&](const char* plan, const States& states, bool init, bool order) {
       tiny.AddCell(plan, states, "cpu-a", block);
       for (uint32_t r = 0; r < 3; ++r) {
-        tiny.AddMember(AnswersOf(block, init ? r + 1 : 0, order ? r + 1 : 0));
+        tiny.AddMember(CrossedAnswersOf(block, init ? r + 1 : 0, order ? r + 1 : 0));
       }
     };
     add("control", Control(), false, false);
@@ -120,15 +121,15 @@ TEST(DecompositionsTest, PlansAreOneDesign) {
 }
 
 TEST(DecompositionsTest, SourcesThatAlwaysVaryTogetherAreOneFactorBesideWhatNobodyControls) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kCrossedExamples, 2);
   States physical = Both();
   physical[NoiseSource::kReduceOrder] = SourceState::kFree;
   uint64_t run = 1;
   for (uint32_t block = 0; block < 12; ++block) {
     tiny.AddCell("algo+impl", physical, "cpu-a", block);
-    for (uint32_t r = 0; r < 3; ++r) tiny.AddMember(AnswersOf(block, r + 1, r + 1, run++));
+    for (uint32_t r = 0; r < 3; ++r) tiny.AddMember(CrossedAnswersOf(block, r + 1, r + 1, run++));
     tiny.AddCell("impl", StatesWithFree({NoiseSource::kReduceOrder}), "cpu-a", block);
-    for (uint32_t r = 0; r < 3; ++r) tiny.AddMember(AnswersOf(block, 0, 0, run++));
+    for (uint32_t r = 0; r < 3; ++r) tiny.AddMember(CrossedAnswersOf(block, 0, 0, run++));
   }
 
   const SourceDecomposition churn = BuildStudy(tiny.input).decompositions.at(0);
@@ -144,19 +145,19 @@ TEST(DecompositionsTest, SourcesThatAlwaysVaryTogetherAreOneFactorBesideWhatNobo
 }
 
 TEST(DecompositionsTest, WhereAllVaryTogetherThereIsNothingToTakeApart) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kCrossedExamples, 2);
   tiny.AddCell("algo", Algo(), "cpu-a");
-  for (uint32_t r = 0; r < 5; ++r) tiny.AddMember(AnswersOf(0, r + 1, r + 1));
+  for (uint32_t r = 0; r < 5; ++r) tiny.AddMember(CrossedAnswersOf(0, r + 1, r + 1));
   EXPECT_THAT(BuildStudy(tiny.input).decompositions, IsEmpty());
 }
 
 TEST(DecompositionsTest, ClassesAndSourcesThatAreOffAreTakenApartByThemselves) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kCrossedExamples, 2);
   AddCrossing(tiny, 3);
   States poked = Both();
   poked[NoiseSource::kPoke] = SourceState::kFixed;
   tiny.AddCell("poked", poked, "cpu-a");
-  tiny.AddMember(AnswersOf(0, 5, 5));
+  tiny.AddMember(CrossedAnswersOf(0, 5, 5));
   const auto decompositions = BuildStudy(tiny.input).decompositions;
   ASSERT_EQ(decompositions.size(), 3u);
   EXPECT_EQ(decompositions[0].members, 12);
@@ -165,10 +166,10 @@ TEST(DecompositionsTest, ClassesAndSourcesThatAreOffAreTakenApartByThemselves) {
 // Of two classes and logits of 0 and 1 every difference of answers moves both probabilities by
 // tanh(1/2): the shares are those of churn.
 TEST(DecompositionsTest, ProbabilitiesAreTakenApartAsAnswersAre) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kCrossedExamples, 2);
   AddCrossing(tiny, 6);
   tiny.input.members[0].predictions = {};
-  const std::vector<int16_t> alone = AnswersOf(0, 1, 1);
+  const std::vector<int16_t> alone = CrossedAnswersOf(0, 1, 1);
   tiny.input.members[0].answers = alone;
 
   const auto decompositions = BuildStudy(tiny.input).decompositions;
@@ -191,7 +192,7 @@ TEST(DecompositionsTest, ProbabilitiesAreTakenApartAsAnswersAre) {
 // Weights w = a of init + b of order, per parameter: variances 1 and 4, and nothing together.
 TEST(DecompositionsTest, WeightsAreTakenApartToo) {
   constexpr size_t kParameters = 4000;
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kCrossedExamples, 2);
   AddCrossing(tiny, 4);
   std::vector<std::vector<float>> weights;
   for (const MemberInput& member : tiny.input.members) {
@@ -263,7 +264,7 @@ TEST(DecompositionsTest, WhatIsLeftOutIsNotToldWhereNothingWouldBeTold) {
 }
 
 TEST(DecompositionsTest, AWideShareIsInTheTableAndNoFinding) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kCrossedExamples, 2);
   AddCrossing(tiny, 2);
   const Study study = BuildStudy(tiny.input);
   ASSERT_FALSE(study.decompositions.empty());
@@ -272,7 +273,7 @@ TEST(DecompositionsTest, AWideShareIsInTheTableAndNoFinding) {
 }
 
 TEST(DecompositionsTest, TableJsonAndCsvShowTheSame) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kCrossedExamples, 2);
   AddCrossing(tiny, 6);
 
   const Study study = BuildStudy(tiny.input);

@@ -15,12 +15,12 @@ namespace {
 
 using analysis::Draws;
 
-constexpr int64_t kExamples = 60;
-constexpr int32_t kClasses = 3;
+constexpr int64_t kEnsembleExamples = 60;
+constexpr int32_t kEnsembleClasses = 3;
 
-std::vector<int16_t> Noisy(Draws& draws) {
+std::vector<int16_t> NoisyOfThree(Draws& draws) {
   std::vector<int16_t> answers;
-  for (int64_t x = 0; x < kExamples; ++x) {
+  for (int64_t x = 0; x < kEnsembleExamples; ++x) {
     answers.push_back(static_cast<int16_t>(draws.Uniform() < 0.2 ? draws.Below(3) : x % 3));
   }
   return answers;
@@ -29,7 +29,7 @@ std::vector<int16_t> Noisy(Draws& draws) {
 void AddCell(TinyStudy& tiny, Draws& draws, const char* plan, const States& states,
              const char* hardware, int replicates, uint32_t block = 0) {
   tiny.AddCell(plan, states, hardware, block);
-  for (int r = 0; r < replicates; ++r) tiny.AddMember(Noisy(draws));
+  for (int r = 0; r < replicates; ++r) tiny.AddMember(NoisyOfThree(draws));
 }
 
 std::vector<std::span<const float>> LogitsOf(const TinyStudy& tiny, uint32_t cell) {
@@ -48,7 +48,7 @@ void ExpectEqual(const Estimate& a, const Estimate& b) {
 }
 
 TEST(EnsemblesTest, AreOfCellsWhoseMembersDifferAndSayHowManyTheyAreOf) {
-  TinyStudy tiny(kExamples, kClasses);
+  TinyStudy tiny(kEnsembleExamples, kEnsembleClasses);
   Draws draws(1);
   AddCell(tiny, draws, "control", Control(), "cpu-a", 4);
   AddCell(tiny, draws, "algo", Algo(), "cpu-a", 18);
@@ -63,7 +63,7 @@ TEST(EnsemblesTest, AreOfCellsWhoseMembersDifferAndSayHowManyTheyAreOf) {
   auto logits = LogitsOf(tiny, 1);
   logits.resize(16);
   const auto expected =
-      analysis::ScoreEnsembles(logits, tiny.input.evaluations[0].labels, kClasses);
+      analysis::ScoreEnsembles(logits, tiny.input.evaluations[0].labels, kEnsembleClasses);
   ASSERT_EQ(of.sizes.size(), 4u);
   for (size_t k = 0; k < of.sizes.size(); ++k) {
     EXPECT_EQ(of.sizes[k].size, int64_t{1} << k);
@@ -75,10 +75,10 @@ TEST(EnsemblesTest, AreOfCellsWhoseMembersDifferAndSayHowManyTheyAreOf) {
 }
 
 TEST(EnsemblesTest, LogitsThatAreNotFiniteOrMissingAreInNone) {
-  TinyStudy tiny(kExamples, kClasses);
+  TinyStudy tiny(kEnsembleExamples, kEnsembleClasses);
   Draws draws(2);
   AddCell(tiny, draws, "algo", Algo(), "cpu-a", 6);
-  std::vector<float> broken(kExamples * kClasses, 1);
+  std::vector<float> broken(kEnsembleExamples * kEnsembleClasses, 1);
   broken[5] = std::numeric_limits<float>::infinity();
   tiny.input.members[1].predictions = broken;
   tiny.input.members[2].predictions = {};
@@ -91,7 +91,7 @@ TEST(EnsemblesTest, LogitsThatAreNotFiniteOrMissingAreInNone) {
 }
 
 TEST(EnsemblesTest, MixingIsOfTheReplicatesThatBothSidesHave) {
-  TinyStudy tiny(kExamples, kClasses);
+  TinyStudy tiny(kEnsembleExamples, kEnsembleClasses);
   Draws draws(3);
   AddCell(tiny, draws, "algo", Algo(), "cpu-a", 7);
   AddCell(tiny, draws, "algo", Algo(), "cpu-b", 7);
@@ -102,12 +102,12 @@ TEST(EnsemblesTest, MixingIsOfTheReplicatesThatBothSidesHave) {
   auto b = LogitsOf(tiny, 1);
   a.erase(a.begin() + 2);
   b.erase(b.begin() + 2);
-  ExpectEqual(study.ensembles.mixing[0].gain, analysis::GainOfMixing(a, b, kClasses));
+  ExpectEqual(study.ensembles.mixing[0].gain, analysis::GainOfMixing(a, b, kEnsembleClasses));
   EXPECT_EQ(study.ensembles.mixing[0].label, study.hardware.at(0).label);
 }
 
 TEST(EnsemblesTest, OfSeveralBlocksNothingIsMixed) {
-  TinyStudy tiny(kExamples, kClasses);
+  TinyStudy tiny(kEnsembleExamples, kEnsembleClasses);
   Draws draws(4);
   for (const uint32_t block : {0u, 1u}) {
     for (const char* hardware : {"cpu-a", "cpu-b"}) {

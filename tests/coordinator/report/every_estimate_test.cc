@@ -267,7 +267,7 @@ TEST(EveryEstimateTest, IsInTheJsonAtItsPlaceToTheLastBit) {
   EXPECT_EQ(count, CountEstimates(json)) << "an estimate that this walk leaves out";
 }
 
-std::vector<std::string> Fields(const std::string& line) {
+std::vector<std::string> FieldsOf(const std::string& line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
   for (const char c : line) {
@@ -286,7 +286,7 @@ TEST(EveryEstimateTest, IsOneRowOfTheCsv) {
   std::map<std::vector<std::string>, std::vector<std::vector<std::string>>> rows;
   std::istringstream csv(StudyToCsv(study));
   for (std::string line; std::getline(csv, line);) {
-    std::vector<std::string> fields = Fields(line);
+    std::vector<std::string> fields = FieldsOf(line);
     const std::vector<std::string> key(fields.begin(), fields.begin() + 5);
     rows[key].emplace_back(fields.begin() + 5, fields.end());
   }

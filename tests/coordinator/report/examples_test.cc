@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr size_t kExamples = 200;
+constexpr size_t kKnownExamples = 200;
 
 int16_t Label(size_t x) { return static_cast<int16_t>(x % 10); }
 int16_t Next(int16_t answer) { return static_cast<int16_t>((answer + 1) % 10); }
@@ -37,7 +37,7 @@ void AddSides(TinyStudy& tiny, int replicates, size_t following, double another 
   for (int r = 0; r < replicates; ++r) {
     std::vector<int16_t> a;
     std::vector<int16_t>& b = of_b.emplace_back();
-    for (size_t x = 0; x < kExamples; ++x) {
+    for (size_t x = 0; x < kKnownExamples; ++x) {
       const bool tossed = x % 5 == 4 && draws.Uniform() < 0.5;
       const bool again = x % 5 == 4 && draws.Uniform() < another;
       a.push_back(tossed ? Next(Label(x)) : Label(x));
@@ -52,7 +52,7 @@ void AddSides(TinyStudy& tiny, int replicates, size_t following, double another 
 }
 
 TEST(SensitiveExamplesTest, ThoseThatFollowTheClassAreFoundAndNoOthers) {
-  TinyStudy tiny(kExamples, 10);
+  TinyStudy tiny(kKnownExamples, 10);
   tiny.input.evaluations[0].class_names = {"zero", "one", "two",   "three", "four",
                                            "five", "six", "seven", "eight", "nine"};
   AddSides(tiny, 12, 8);
@@ -66,7 +66,7 @@ TEST(SensitiveExamplesTest, ThoseThatFollowTheClassAreFoundAndNoOthers) {
   EXPECT_EQ(sensitive.side_a, "cpu-a");
   EXPECT_EQ(sensitive.side_b, "cpu-b");
   EXPECT_EQ(sensitive.draws, 12);
-  EXPECT_EQ(sensitive.examples, static_cast<int64_t>(kExamples));
+  EXPECT_EQ(sensitive.examples, static_cast<int64_t>(kKnownExamples));
   EXPECT_THAT(sensitive.found, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
   ASSERT_GE(sensitive.most.size(), 8u);
   for (size_t k = 0; k < 8; ++k) {
@@ -97,7 +97,7 @@ TEST(SensitiveExamplesTest, ThoseThatFollowTheClassAreFoundAndNoOthers) {
 }
 
 TEST(SensitiveExamplesTest, WithoutAShiftNoneIsTested) {
-  TinyStudy tiny(kExamples, 10);
+  TinyStudy tiny(kKnownExamples, 10);
   AddSides(tiny, 12, 0, 0.7);  // Some of the 40 examples flip in nearly all draws.
 
   const Study study = BuildStudy(tiny.input);
@@ -117,15 +117,15 @@ TEST(SensitiveExamplesTest, WithoutAShiftNoneIsTested) {
 }
 
 TEST(SensitiveExamplesTest, CopiesOfOneDrawAndTooFewDrawsAreNoSample) {
-  TinyStudy copies(kExamples, 10);
+  TinyStudy copies(kKnownExamples, 10);
   std::vector<int16_t> answers;
-  for (size_t x = 0; x < kExamples; ++x) answers.push_back(Label(x));
+  for (size_t x = 0; x < kKnownExamples; ++x) answers.push_back(Label(x));
   for (const char* hardware : {"cpu-a", "cpu-b"}) {
     copies.AddCell("control", Control(), hardware);
     for (int r = 0; r < 5; ++r) copies.AddMember(answers);
     answers[0] = 7;
   }
-  TinyStudy few(kExamples, 10);
+  TinyStudy few(kKnownExamples, 10);
   AddSides(few, 2, 8);
 
   EXPECT_THAT(BuildStudy(copies.input).sensitive, IsEmpty());
@@ -138,7 +138,7 @@ void AddTossersOfSix(TinyStudy& tiny) {
   Draws draws(5);
   for (int r = 0; r < 10; ++r) {
     std::vector<int16_t> answers;
-    for (size_t x = 0; x < kExamples; ++x) {
+    for (size_t x = 0; x < kKnownExamples; ++x) {
       const bool tossed = (Label(x) == 6 || x % 40 == 0) && draws.Uniform() < 0.5;
       answers.push_back(tossed ? Next(Label(x)) : Label(x));
     }
@@ -147,14 +147,14 @@ void AddTossersOfSix(TinyStudy& tiny) {
 }
 
 TEST(DivergentGroupsTest, AClassThatIsMoreOftenAmongTheDivergentIsNamed) {
-  TinyStudy tiny(kExamples, 10);
+  TinyStudy tiny(kKnownExamples, 10);
   ExampleGroups even = {"even", {"no", "yes"}, {}};
-  for (size_t x = 0; x < kExamples; ++x) even.of_example.push_back(x / 10 % 2 == 0);
+  for (size_t x = 0; x < kKnownExamples; ++x) even.of_example.push_back(x / 10 % 2 == 0);
   // 15 of the 25 that flip are lucky, and 35 % of all: alone that would be told, not among so many.
   ExampleGroups lucky = {"lucky", {"no", "yes"}, {}};
   size_t left = 15;
   size_t others = 55;
-  for (size_t x = 0; x < kExamples; ++x) {
+  for (size_t x = 0; x < kKnownExamples; ++x) {
     size_t& of = Label(x) == 6 || x % 40 == 0 ? left : others;
     lucky.of_example.push_back(of > 0);
     of -= of > 0;
@@ -189,7 +189,7 @@ TEST(DivergentGroupsTest, AClassThatIsMoreOftenAmongTheDivergentIsNamed) {
 }
 
 TEST(DivergentGroupsTest, WhileMembersAreStillToComeNothingIsClaimed) {
-  TinyStudy tiny(kExamples, 10);
+  TinyStudy tiny(kKnownExamples, 10);
   AddTossersOfSix(tiny);
   tiny.input.members.back().state = MemberState::kWaiting;
 

@@ -25,12 +25,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-std::vector<AxisSetting> Rate(const std::string& value) {
-  return {{"train.optimizer.learning_rate", value}};
-}
-
-auto Warns(const std::string& text) { return Contains(Field(&Warning::text, HasSubstr(text))); }
-
 TEST(UnderTrainedTest, APlanAtAPointOfTheAxesIsJudgedOverItsHardwareAndBlocks) {
   // Chance is 10 %: 20 % is asked. 18 % and 24 % of one setting are 21 %: above, both cells.
   TinyStudy tiny(kExamples, 10);

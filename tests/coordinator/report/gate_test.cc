@@ -26,27 +26,27 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr int64_t kExamples = 400;
+constexpr int64_t kGateExamples = 400;
 
 // Right but for a random tenth; of the first `moved` all are wrong.
-std::vector<int16_t> Noisy(Draws& draws, int64_t moved) {
+std::vector<int16_t> GateAnswers(Draws& draws, int64_t moved) {
   std::vector<int16_t> answers;
-  for (int64_t x = 0; x < kExamples; ++x) {
+  for (int64_t x = 0; x < kGateExamples; ++x) {
     const bool wrong = draws.Uniform() < 0.1 || x < moved;
     answers.push_back(static_cast<int16_t>(wrong ? 1 - x % 2 : x % 2));
   }
   return answers;
 }
 
-void AddAlgo(TinyStudy& tiny, int replicates, int64_t moved, uint64_t seed,
-             const std::string& hardware = "cpu-a") {
+void AddGateAlgo(TinyStudy& tiny, int replicates, int64_t moved, uint64_t seed,
+                 const std::string& hardware = "cpu-a") {
   Draws draws(seed);
   tiny.AddCell("algo", Algo(), hardware);
-  for (int r = 0; r < replicates; ++r) tiny.AddMember(Noisy(draws, moved));
+  for (int r = 0; r < replicates; ++r) tiny.AddMember(GateAnswers(draws, moved));
   tiny.input.evaluations[0].identity = "same";
 }
 
-const GateFigure& FigureOf(const Gate& gate, const std::string& name) {
+const GateFigure& GateFigureOf(const Gate& gate, const std::string& name) {
   for (const GateFigure& figure : gate.settings.at(0).figures) {
     if (figure.figure == name) return figure;
   }
@@ -63,10 +63,10 @@ Gate Compared(const TinyStudy& a, const TinyStudy& b, const GateOptions& options
 constexpr Margins kWide = {.churn = 0.05, .top1 = 0.05, .shift = 0.05};
 
 TEST(GateTest, TheSameDrawsWithTheSameAnswersPass) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
-  AddAlgo(a, 5, 0, 1);
-  AddAlgo(b, 5, 0, 1);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 5, 0, 1);
+  AddGateAlgo(b, 5, 0, 1);
   const Gate gate = Compared(a, b);
   EXPECT_EQ(gate.verdict, Verdict::kPass);
   ASSERT_EQ(gate.settings.size(), 1u);
@@ -81,17 +81,17 @@ TEST(GateTest, TheSameDrawsWithTheSameAnswersPass) {
 }
 
 TEST(GateTest, OtherDrawsOfTheSameAreEquivalentWhereTheMarginIsWide) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
-  AddAlgo(a, 12, 0, 1);
-  AddAlgo(b, 10, 0, 2);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 12, 0, 1);
+  AddGateAlgo(b, 10, 0, 2);
   b.input.sweep.seed = 1;
   const Gate wide = Compared(a, b, {.margins = kWide});
   EXPECT_EQ(wide.verdict, Verdict::kPass);
   EXPECT_FALSE(wide.settings[0].paired);
   EXPECT_EQ(wide.settings[0].draws_a, 12);
   EXPECT_EQ(wide.settings[0].draws_b, 10);
-  const GateFigure& top1 = FigureOf(wide, "top1");
+  const GateFigure& top1 = GateFigureOf(wide, "top1");
   // Welch's 90 % interval, from the contrast that the report makes of the same numbers.
   std::vector<double> of_a;
   std::vector<double> of_b;
@@ -110,27 +110,28 @@ TEST(GateTest, OtherDrawsOfTheSameAreEquivalentWhereTheMarginIsWide) {
   const Gate narrow = Compared(a, b, {.margins = {1e-4, 1e-4, 1e-4}});
   EXPECT_EQ(narrow.verdict, Verdict::kInconclusive);
   EXPECT_THAT(narrow.findings.at(0), StartsWith("Inconclusive: 0 of 3 figures lie inside"));
-  const GateFigure& open = FigureOf(narrow, "top1");
+  const GateFigure& open = GateFigureOf(narrow, "top1");
   ASSERT_TRUE(open.draws_to_decide.has_value());
   EXPECT_GT(*open.draws_to_decide, 1000);
   EXPECT_THAT(narrow.findings, Contains(HasSubstr(std::to_string(*open.draws_to_decide) +
                                                   " draws a side decide it in 80 % of cases")));
-  EXPECT_FALSE(FigureOf(wide, "top1").draws_to_decide.has_value());
+  EXPECT_FALSE(GateFigureOf(wide, "top1").draws_to_decide.has_value());
 }
 
 TEST(GateTest, WhatLiesBeyondTheMarginFailsAndIsNamed) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
-  AddAlgo(a, 10, 0, 1);
-  AddAlgo(b, 10, 24, 2);  // 6 % are wrong in every member: top-1 falls, and the mean answer moves.
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 10, 0, 1);
+  AddGateAlgo(b, 10, 24,
+              2);  // 6 % are wrong in every member: top-1 falls, and the mean answer moves.
   b.input.sweep.seed = 1;
   const Gate gate = Compared(a, b);
   EXPECT_EQ(gate.verdict, Verdict::kFail);
-  const GateFigure& top1 = FigureOf(gate, "top1");
+  const GateFigure& top1 = GateFigureOf(gate, "top1");
   EXPECT_EQ(top1.verdict, Verdict::kFail);
   EXPECT_LT(*top1.difference.high, -0.005);
-  EXPECT_EQ(FigureOf(gate, "shift").verdict, Verdict::kFail);
-  EXPECT_GT(*FigureOf(gate, "shift").difference.low, 0.01);
+  EXPECT_EQ(GateFigureOf(gate, "shift").verdict, Verdict::kFail);
+  EXPECT_GT(*GateFigureOf(gate, "shift").difference.low, 0.01);
   EXPECT_THAT(gate.findings.at(0), "Fail: B is not what A is: 2 figures beyond the margin.");
   EXPECT_THAT(gate.findings, Contains(StartsWith("algo: top-1 differs by -")));
   EXPECT_THAT(gate.findings, Contains(HasSubstr("after Holm over 3 figures")));
@@ -139,25 +140,25 @@ TEST(GateTest, WhatLiesBeyondTheMarginFailsAndIsNamed) {
 }
 
 TEST(GateTest, ASmallDifferenceInsideTheMarginPassesThoughItIsShown) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
-  AddAlgo(a, 8, 0, 1);
-  AddAlgo(b, 8, 8, 1);  // The same draws: 2 % wrong besides, paired.
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 8, 0, 1);
+  AddGateAlgo(b, 8, 8, 1);  // The same draws: 2 % wrong besides, paired.
   const Gate gate = Compared(a, b, {.margins = kWide});
-  const GateFigure& top1 = FigureOf(gate, "top1");
+  const GateFigure& top1 = GateFigureOf(gate, "top1");
   EXPECT_LT(*top1.difference.high, 0) << "it differs";
   EXPECT_EQ(top1.verdict, Verdict::kPass) << "by less than the margin";
 }
 
 TEST(GateTest, BitsAreComparedWhereNothingIsFree) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
   for (TinyStudy* tiny : {&a, &b}) {
     Draws draws(3);
     tiny->AddCell("control", Control(), "cpu-a");
-    const std::vector<int16_t> answers = Noisy(draws, tiny == &a ? 0 : 4);
+    const std::vector<int16_t> answers = GateAnswers(draws, tiny == &a ? 0 : 4);
     for (int r = 0; r < 3; ++r) tiny->AddMember(answers);
-    AddAlgo(*tiny, 6, 0, 1);
+    AddGateAlgo(*tiny, 6, 0, 1);
   }
   const Gate told = Compared(a, b);
   EXPECT_EQ(told.verdict, Verdict::kPass) << "bits are told, and nothing was asked of them";
@@ -165,7 +166,7 @@ TEST(GateTest, BitsAreComparedWhereNothingIsFree) {
   EXPECT_EQ(told.bits[0].pairs, 3);
   EXPECT_EQ(told.bits[0].identical, 0);
   EXPECT_GT(*told.bits[0].churn.value, 0);
-  EXPECT_LE(*told.bits[0].churn.value, 4.0 / kExamples);
+  EXPECT_LE(*told.bits[0].churn.value, 4.0 / kGateExamples);
   EXPECT_THAT(told.findings, Contains(StartsWith("control: 0 of 3 pairs of equal seeds have")));
   EXPECT_EQ(Compared(a, b, {.same_bits = true}).verdict, Verdict::kFail);
 
@@ -183,11 +184,11 @@ TEST(GateTest, BitsAreComparedWhereNothingIsFree) {
 }
 
 TEST(GateTest, BitsOfWhatIsLostOrHasNoHashAreNotPassed) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
   for (TinyStudy* tiny : {&a, &b}) {
     tiny->AddCell("control", Control(), "cpu-a");
-    for (int r = 0; r < 3; ++r) tiny->AddMember(std::vector<int16_t>(kExamples, 0));
+    for (int r = 0; r < 3; ++r) tiny->AddMember(std::vector<int16_t>(kGateExamples, 0));
     tiny->input.evaluations[0].identity = "same";
   }
   const GateOptions bits_only = {.same_bits = true};
@@ -212,11 +213,11 @@ TEST(GateTest, BitsOfWhatIsLostOrHasNoHashAreNotPassed) {
 }
 
 TEST(GateTest, WhatDoesNotMeetIsSaid) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
-  AddAlgo(a, 4, 0, 1, "cpu-a");
-  AddAlgo(a, 4, 0, 2, "cpu-b");
-  AddAlgo(b, 4, 0, 1, "cpu-c");
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 4, 0, 1, "cpu-a");
+  AddGateAlgo(a, 4, 0, 2, "cpu-b");
+  AddGateAlgo(b, 4, 0, 1, "cpu-c");
   EXPECT_EQ(CompareStudies(a.input, b.input, {}).status().message(),
             "A and B have no plan in common at the same point of the axes (A: on cpu-a, cpu-b; B: "
             "on cpu-c); classes and stacks of other names are chosen with --hardware-a, "
@@ -229,29 +230,29 @@ TEST(GateTest, WhatDoesNotMeetIsSaid) {
   EXPECT_THAT(one.settings.at(0).hardware_a, ElementsAre("cpu-b"));
   EXPECT_THAT(one.settings.at(0).hardware_b, ElementsAre("cpu-c"));
 
-  TinyStudy c(kExamples, 2);
+  TinyStudy c(kGateExamples, 2);
   c.AddCell("algo", Impl(), "cpu-a");
   c.input.evaluations[0].identity = "same";
   EXPECT_THAT(CompareStudies(b.input, c.input, {}).status().message(),
               HasSubstr("plan algo: its sources are not in the same states"));
-  TinyStudy d(kExamples, 2);
-  AddAlgo(d, 4, 0, 1);
+  TinyStudy d(kGateExamples, 2);
+  AddGateAlgo(d, 4, 0, 1);
   d.input.evaluations[0].identity = "other";
   EXPECT_THAT(CompareStudies(b.input, d.input, {}).status().message(),
               HasSubstr("tested on other examples (A: 400 examples same, B: 400 examples other)"));
-  TinyStudy fewer(kExamples / 2, 2);
+  TinyStudy fewer(kGateExamples / 2, 2);
   fewer.AddCell("algo", Algo(), "cpu-a");
-  fewer.AddMember(std::vector<int16_t>(kExamples / 2, 0));
+  fewer.AddMember(std::vector<int16_t>(kGateExamples / 2, 0));
   fewer.input.evaluations[0].identity = "same";
   EXPECT_THAT(CompareStudies(b.input, fewer.input, {}).status().message(),
               HasSubstr("tested on other examples (A: 400 examples same, B: 200 examples same)"));
 }
 
 TEST(GateTest, TwoDrawsDecideNothing) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
-  AddAlgo(a, 2, 0, 1);
-  AddAlgo(b, 2, 0, 2);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 2, 0, 1);
+  AddGateAlgo(b, 2, 0, 2);
   const Gate gate = Compared(a, b, {.margins = kWide});
   EXPECT_EQ(gate.verdict, Verdict::kInconclusive);
   EXPECT_THAT(gate.findings, Contains("algo: top-1 is not decided: needs three draws a side, there "
@@ -261,12 +262,12 @@ TEST(GateTest, TwoDrawsDecideNothing) {
 // Physical sources vary at one draw of the seeded ones, which other seeds draw anew: what differs
 // may be due to these, of which each side has one.
 TEST(GateTest, OneOtherDrawOfWhatIsHeldDecidesNothing) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
   for (TinyStudy* tiny : {&a, &b}) {
     Draws draws(tiny == &a ? 1 : 2);
     tiny->AddCell("impl", Impl(), "cpu-a");
-    for (int r = 0; r < 8; ++r) tiny->AddMember(Noisy(draws, tiny == &a ? 0 : 40));
+    for (int r = 0; r < 8; ++r) tiny->AddMember(GateAnswers(draws, tiny == &a ? 0 : 40));
     tiny->input.evaluations[0].identity = "same";
   }
   const Gate same_seed = Compared(a, b);
@@ -284,15 +285,15 @@ TEST(GateTest, OneOtherDrawOfWhatIsHeldDecidesNothing) {
 // Over blocks of equal seeds, replicate r of a block has the same draws of what is free on both
 // sides: a pair of these has no place in the churn across.
 TEST(GateTest, OverBlocksTheShiftIsThatOfTheAnswers) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
   const States order = StatesWithFree({NoiseSource::kDataOrder});
   constexpr int64_t kMoved = 16;
   for (TinyStudy* tiny : {&a, &b}) {
     for (uint32_t block = 0; block < 4; ++block) {
       Draws draws(block + 1);
       tiny->AddCell("order", order, "cpu-a", block);
-      for (int r = 0; r < 3; ++r) tiny->AddMember(Noisy(draws, tiny == &a ? 0 : kMoved));
+      for (int r = 0; r < 3; ++r) tiny->AddMember(GateAnswers(draws, tiny == &a ? 0 : kMoved));
     }
     tiny->input.evaluations[0].identity = "same";
   }
@@ -302,16 +303,16 @@ TEST(GateTest, OverBlocksTheShiftIsThatOfTheAnswers) {
   EXPECT_TRUE(setting.paired);
   EXPECT_EQ(setting.draws_a, 4);
   // On what moved all of B are wrong and a tenth of A: 0.9 across, 0.18 inside A, 0 inside B.
-  const double expected = (0.9 - 0.18 / 2) * kMoved / kExamples;
-  EXPECT_NEAR(*FigureOf(gate, "shift").difference.value, expected, 0.006);
-  EXPECT_EQ(FigureOf(gate, "shift").verdict, Verdict::kFail);
+  const double expected = (0.9 - 0.18 / 2) * kMoved / kGateExamples;
+  EXPECT_NEAR(*GateFigureOf(gate, "shift").difference.value, expected, 0.006);
+  EXPECT_EQ(GateFigureOf(gate, "shift").verdict, Verdict::kFail);
 }
 
 TEST(GateTest, WhatBLostKeepsItFromPassing) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
-  AddAlgo(a, 6, 0, 1);
-  AddAlgo(b, 6, 0, 1);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 6, 0, 1);
+  AddGateAlgo(b, 6, 0, 1);
   b.input.members[5].state = MemberState::kDiverged;
   const Gate gate = Compared(a, b);
   EXPECT_EQ(gate.settings.at(0).draws_b, 5);
@@ -323,8 +324,8 @@ TEST(GateTest, WhatBLostKeepsItFromPassing) {
   EXPECT_EQ(Compared(b, a).verdict, Verdict::kPass) << "what A lost is not B's";
 
   // One of twelve on A is no reason to pass a B that lost one of six.
-  TinyStudy large(kExamples, 2);
-  AddAlgo(large, 12, 0, 1);
+  TinyStudy large(kGateExamples, 2);
+  AddGateAlgo(large, 12, 0, 1);
   large.input.members[5].state = MemberState::kDiverged;
   const Gate shares = Compared(large, b);
   EXPECT_EQ(shares.verdict, Verdict::kInconclusive);
@@ -332,8 +333,8 @@ TEST(GateTest, WhatBLostKeepsItFromPassing) {
                                         "that B does not pass."));
   EXPECT_NE(Compared(b, large).verdict, Verdict::kFail);
 
-  TinyStudy more(kExamples, 2);
-  AddAlgo(more, 6, 0, 1);
+  TinyStudy more(kGateExamples, 2);
+  AddGateAlgo(more, 6, 0, 1);
   more.AddCell("other", Algo(), "cpu-a");
   const Gate missing = Compared(more, a);
   EXPECT_EQ(missing.verdict, Verdict::kInconclusive);
@@ -341,10 +342,10 @@ TEST(GateTest, WhatBLostKeepsItFromPassing) {
 }
 
 TEST(GateTest, WhatIsNotTrainedYetIsNotDecided) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
-  AddAlgo(a, 4, 0, 1);
-  AddAlgo(b, 4, 0, 1);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 4, 0, 1);
+  AddGateAlgo(b, 4, 0, 1);
   for (MemberInput& member : b.input.members) member.state = MemberState::kWaiting;
   b.input.evaluations[0] = {};
   const Gate gate = Compared(a, b);
@@ -355,12 +356,12 @@ TEST(GateTest, WhatIsNotTrainedYetIsNotDecided) {
 }
 
 TEST(GateTest, StacksMeetEachForItself) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
   for (TinyStudy* tiny : {&a, &b}) {
     for (const char* stack : {"old", "new"}) {
       const bool broken = tiny == &b && std::string(stack) == "new";
-      AddAlgo(*tiny, 6, broken ? 40 : 0, 1);
+      AddGateAlgo(*tiny, 6, broken ? 40 : 0, 1);
       tiny->input.cells.back().stack = stack;
     }
   }
@@ -376,10 +377,10 @@ TEST(GateTest, StacksMeetEachForItself) {
 }
 
 TEST(GateTest, AnUnderTrainedBFailsAndAnUnderTrainedADecidesNothing) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
-  AddAlgo(a, 8, 0, 1);
-  AddAlgo(b, 8, 200, 1);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 8, 0, 1);
+  AddGateAlgo(b, 8, 200, 1);
   a.input.sweep.reference_accuracy = b.input.sweep.reference_accuracy = 0.8;
   EXPECT_EQ(Compared(a, b).verdict, Verdict::kFail);
   EXPECT_THAT(Compared(a, b).findings, Contains("algo: B is under-trained, A is not."));
@@ -389,10 +390,10 @@ TEST(GateTest, AnUnderTrainedBFailsAndAnUnderTrainedADecidesNothing) {
 }
 
 TEST(GateTest, MembersThatShareDrawsAreLeftOut) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
-  AddAlgo(a, 4, 0, 1);
-  AddAlgo(b, 4, 0, 1);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 4, 0, 1);
+  AddGateAlgo(b, 4, 0, 1);
   for (MemberInput& member : b.input.members) {
     for (auto& [source, lane] : member.lanes) lane.number = std::min(lane.number, 2u);
   }
@@ -411,14 +412,14 @@ std::vector<double> PlacesIn(const std::string& page) {
 }
 
 TEST(GateFormsTest, InThePicturesWhatIsMoreOnBLiesOnTheRight) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
-  AddAlgo(a, 10, 24, 1);
-  AddAlgo(b, 10, 0, 2);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 10, 24, 1);
+  AddGateAlgo(b, 10, 0, 2);
   b.input.sweep.seed = 1;
   const Gate gate = Compared(a, b);
-  ASSERT_GT(*FigureOf(gate, "top1").low, FigureOf(gate, "top1").margin);
-  ASSERT_GT(*FigureOf(gate, "shift").low, FigureOf(gate, "shift").margin);
+  ASSERT_GT(*GateFigureOf(gate, "top1").low, GateFigureOf(gate, "top1").margin);
+  ASSERT_GT(*GateFigureOf(gate, "shift").low, GateFigureOf(gate, "shift").margin);
 
   const std::vector<double> places = PlacesIn(GatePage(gate));
 
@@ -431,14 +432,14 @@ TEST(GateFormsTest, InThePicturesWhatIsMoreOnBLiesOnTheRight) {
 }
 
 TEST(GateFormsTest, SayTheSame) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
   a.input.sweep.name = "<old> & \"A\"";
-  AddAlgo(a, 10, 0, 1);
-  AddAlgo(b, 10, 24, 2);
+  AddGateAlgo(a, 10, 0, 1);
+  AddGateAlgo(b, 10, 24, 2);
   b.input.sweep.seed = 1;
   const Gate gate = Compared(a, b);
-  const GateFigure& top1 = FigureOf(gate, "top1");
+  const GateFigure& top1 = GateFigureOf(gate, "top1");
 
   const auto json = nlohmann::json::parse(GateJson(gate));
   EXPECT_EQ(json["verdict"], "fail");

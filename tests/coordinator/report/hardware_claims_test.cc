@@ -24,13 +24,13 @@ using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
-constexpr int64_t kExamples = 100;
+constexpr int64_t kClaimExamples = 100;
 constexpr const char* kHeld = "init, data_order, augment and dropout";
 
 // The labels of two classes, with `wrong` of the answers the other way, from example `first` on.
 std::vector<int16_t> Answers(int64_t wrong, int64_t first = 0) {
   std::vector<int16_t> answers;
-  for (int64_t x = 0; x < kExamples; ++x) {
+  for (int64_t x = 0; x < kClaimExamples; ++x) {
     const bool other = first <= x && x < first + wrong;
     answers.push_back(static_cast<int16_t>(other ? 1 - x % 2 : x % 2));
   }
@@ -40,7 +40,7 @@ std::vector<int16_t> Answers(int64_t wrong, int64_t first = 0) {
 // Right but for a random tenth; `moved` of the first examples are answered wrong by all.
 std::vector<int16_t> Noisy(Draws& draws, int64_t moved) {
   std::vector<int16_t> answers = Answers(moved);
-  for (int64_t x = moved; x < kExamples; ++x) {
+  for (int64_t x = moved; x < kClaimExamples; ++x) {
     if (draws.Uniform() < 0.1) answers[static_cast<size_t>(x)] ^= 1;
   }
   return answers;
@@ -63,7 +63,7 @@ void AddControl(TinyStudy& tiny, int copies) {
 
 TEST(DrawsTest, CopiesOfOnePairAreOneDrawAndBlocksAreDraws) {
   for (const int copies : {1, 2, 5}) {
-    TinyStudy tiny(kExamples, 2);
+    TinyStudy tiny(kClaimExamples, 2);
     AddControl(tiny, copies);
 
     const Study study = BuildStudy(tiny.input);
@@ -104,7 +104,7 @@ TEST(DrawsTest, CopiesOfOnePairAreOneDrawAndBlocksAreDraws) {
 }
 
 TEST(DrawsTest, OneDrawHasNoIntervalAndSaysSo) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kClaimExamples, 2);
   for (const char* hardware : {"cpu-a", "cpu-b"}) {
     tiny.AddCell("control", Control(), hardware);
     for (int r = 0; r < 5; ++r) tiny.AddMember(Answers(hardware[4] == 'b' ? 4 : 0));
@@ -141,9 +141,9 @@ void AddAlgo(TinyStudy& tiny, const std::string& plan, std::vector<int> replicat
 }
 
 TEST(DrawsTest, WhereEverySeededSourceIsFreeReplicatesOfAllBlocksAreDraws) {
-  TinyStudy one(kExamples, 2);
+  TinyStudy one(kClaimExamples, 2);
   AddAlgo(one, "algo", {6}, 3, 41);
-  TinyStudy two(kExamples, 2);
+  TinyStudy two(kClaimExamples, 2);
   AddAlgo(two, "algo", {2, 4}, 3, 41);
 
   const Comparison of_one = BuildStudy(one.input).hardware[0];
@@ -166,7 +166,7 @@ TEST(DrawsTest, WhereEverySeededSourceIsFreeReplicatesOfAllBlocksAreDraws) {
 
 TEST(DrawsTest, WhereSomeAreHeldBlocksAreTheDrawsAndOneBlockIsSaidToBeOne) {
   const States init_only = StatesWithFree({NoiseSource::kInit});
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kClaimExamples, 2);
   Draws draws(5);
   for (const uint32_t block : {0u, 1u, 2u}) {
     for (const char* hardware : {"cpu-a", "cpu-b"}) {
@@ -192,7 +192,7 @@ TEST(DrawsTest, WhereSomeAreHeldBlocksAreTheDrawsAndOneBlockIsSaidToBeOne) {
 TEST(DrawsTest, FiguresOverBlocksAreMeansOfThoseOfEachBlock) {
   const States impl = Impl();
   const auto build = [&](std::vector<uint32_t> blocks) {
-    TinyStudy tiny(kExamples, 2);
+    TinyStudy tiny(kClaimExamples, 2);
     for (const uint32_t block : blocks) {
       for (const char* hardware : {"cpu-a", "cpu-b"}) {
         Draws draws(10 * block + static_cast<uint64_t>(hardware[4]));
@@ -225,7 +225,7 @@ TEST(DrawsTest, FiguresOverBlocksAreMeansOfThoseOfEachBlock) {
 }
 
 TEST(ClaimTest, SixPairedReplicatesCanShowAShiftAndFiveCannot) {
-  TinyStudy five(kExamples, 2);
+  TinyStudy five(kClaimExamples, 2);
   AddAlgo(five, "algo", {5}, 9, 7);
   const Study too_few = BuildStudy(five.input);
   const ShiftClaim& unshown = too_few.hardware[0].shift;
@@ -239,7 +239,7 @@ TEST(ClaimTest, SixPairedReplicatesCanShowAShiftAndFiveCannot) {
               Contains("No shift of the mean answer by the hardware is claimed in algo (5 "
                        "replicates cannot carry a test: the least possible p is 0.062; 6 could)."));
 
-  TinyStudy six(kExamples, 2);
+  TinyStudy six(kClaimExamples, 2);
   AddAlgo(six, "algo", {6}, 9, 7);
   const Study study = BuildStudy(six.input);
   const Comparison& comparison = study.hardware[0];
@@ -262,7 +262,7 @@ TEST(ClaimTest, SixPairedReplicatesCanShowAShiftAndFiveCannot) {
 }
 
 TEST(ClaimTest, ATableOfTheStudyHasBothPsOfAShiftUnderTheirNames) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kClaimExamples, 2);
   AddAlgo(tiny, "algo", {6}, 9, 7);
   const std::string csv = StudyToCsv(BuildStudy(tiny.input));
   const auto value_of = [&](const std::string& metric) {
@@ -275,7 +275,7 @@ TEST(ClaimTest, ATableOfTheStudyHasBothPsOfAShiftUnderTheirNames) {
 
 // A pair without predictions is a draw of other figures.
 TEST(ClaimTest, TheNOfASentenceIsThatOfItsInterval) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kClaimExamples, 2);
   AddAlgo(tiny, "algo", {6}, 9, 7);
   tiny.input.members[1].predictions = {};
   const Comparison comparison = BuildStudy(tiny.input).hardware.at(0);
@@ -285,7 +285,7 @@ TEST(ClaimTest, TheNOfASentenceIsThatOfItsInterval) {
 }
 
 TEST(ClaimTest, ACorrectionForMoreTestsNeedsMoreReplicates) {
-  TinyStudy six(kExamples, 2);
+  TinyStudy six(kClaimExamples, 2);
   AddAlgo(six, "algo", {6}, 9, 7);
   AddAlgo(six, "other", {6}, 9, 8);
   const Study study = BuildStudy(six.input);
@@ -297,7 +297,7 @@ TEST(ClaimTest, ACorrectionForMoreTestsNeedsMoreReplicates) {
         "p is 0.031; 7 could");
   }
 
-  TinyStudy seven(kExamples, 2);
+  TinyStudy seven(kClaimExamples, 2);
   AddAlgo(seven, "algo", {7}, 9, 7);
   AddAlgo(seven, "other", {7}, 0, 18);
   const Study more = BuildStudy(seven.input);
@@ -314,7 +314,7 @@ TEST(ClaimTest, ACorrectionForMoreTestsNeedsMoreReplicates) {
 
 // Beside contrasts shifts have two thirds of the level: 1/64 is less than 5 % / 3, and not of that.
 TEST(ClaimTest, BesideContrastsTestsOfShiftsNeedMoreReplicates) {
-  TinyStudy seven(kExamples, 2);
+  TinyStudy seven(kClaimExamples, 2);
   for (const char* plan : {"algo", "other", "third"}) {
     AddAlgo(seven, plan, {7}, 9, static_cast<uint64_t>(plan[0]));
   }
@@ -327,7 +327,7 @@ TEST(ClaimTest, BesideContrastsTestsOfShiftsNeedMoreReplicates) {
 }
 
 TEST(ClaimTest, AllClassesAtOnceCarryATestWhereNoTwoCan) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kClaimExamples, 2);
   for (const char* hardware : {"cpu-a", "cpu-b", "cpu-c"}) {
     Draws draws(static_cast<uint64_t>(hardware[4]));
     tiny.AddCell("algo", Algo(), hardware);
@@ -351,7 +351,7 @@ TEST(ClaimTest, AllClassesAtOnceCarryATestWhereNoTwoCan) {
 }
 
 TEST(ClaimTest, MembersOfFixedLanesMayBeOnAnySideAndTheClaimIsOfThatDraw) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kClaimExamples, 2);
   for (const char* hardware : {"cpu-a", "cpu-b"}) {
     Draws draws(static_cast<uint64_t>(hardware[4]));
     tiny.AddCell("impl", Impl(), hardware);
@@ -373,7 +373,7 @@ TEST(ClaimTest, MembersOfFixedLanesMayBeOnAnySideAndTheClaimIsOfThatDraw) {
 }
 
 TEST(ClaimTest, WhatIsExchangedInsideBlocksIsClaimedOfTheirDraws) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kClaimExamples, 2);
   for (const char* hardware : {"cpu-a", "cpu-b"}) {
     for (const uint32_t block : {0u, 1u, 2u}) {
       Draws draws(10 * block + static_cast<uint64_t>(hardware[4]));
@@ -394,7 +394,7 @@ TEST(ClaimTest, WhatIsExchangedInsideBlocksIsClaimedOfTheirDraws) {
 TEST(ClaimTest, NoClaimOfTwoClassesIsSurerThanThatOfAll) {
   bool held = false;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
-    TinyStudy tiny(kExamples, 2);
+    TinyStudy tiny(kClaimExamples, 2);
     for (const char* hardware : {"cpu-a", "cpu-b", "cpu-c"}) {
       Draws draws(100 * seed + static_cast<uint64_t>(hardware[4]));
       tiny.AddCell("algo", Algo(), hardware);
@@ -412,7 +412,7 @@ TEST(ClaimTest, NoClaimOfTwoClassesIsSurerThanThatOfAll) {
 }
 
 TEST(ClaimTest, UnderTrainedSettingsAreInNoFinding) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kClaimExamples, 2);
   AddAlgo(tiny, "algo", {6}, 9, 7);
   tiny.input.sweep.reference_accuracy = 0.99;
 
@@ -423,7 +423,7 @@ TEST(ClaimTest, UnderTrainedSettingsAreInNoFinding) {
 }
 
 TEST(ClaimTest, OtherStacksAreNotTestedAsHardware) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kClaimExamples, 2);
   AddAlgo(tiny, "algo", {6}, 9, 7);
   AddAlgo(tiny, "algo", {6}, 9, 8);
   for (size_t c = 2; c < 4; ++c) {
@@ -440,7 +440,7 @@ TEST(ClaimTest, OtherStacksAreNotTestedAsHardware) {
 }
 
 TEST(HardwareAloneTest, TheMeanOfAllComparisonsIsSaidWithTheirRange) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kClaimExamples, 2);
   for (const char* hardware : {"cpu-a", "cpu-b", "cpu-c"}) {
     tiny.AddCell("algo", Algo(), hardware);
     const int64_t changed[] = {1, 2, 3, 2};
@@ -460,7 +460,7 @@ TEST(HardwareAloneTest, TheMeanOfAllComparisonsIsSaidWithTheirRange) {
 }
 
 TEST(HardwareAloneTest, NothingIsAveragedOverTheAxes) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kClaimExamples, 2);
   for (const char* rate : {"0.01", "0.1"}) {
     for (const char* hardware : {"cpu-a", "cpu-b", "cpu-c"}) {
       tiny.AddCell("algo", Algo(), hardware, 0, {{"train.optimizer.learning_rate", rate}});

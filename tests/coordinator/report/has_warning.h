@@ -21,6 +21,11 @@ inline testing::Matcher<const std::vector<Warning>&> HasWarning(const std::strin
                                           Field(&Warning::text, HasSubstr(text))));
 }
 
+// Of any severity and subject.
+inline testing::Matcher<const std::vector<Warning>&> Warns(const std::string& text) {
+  return testing::Contains(testing::Field(&Warning::text, testing::HasSubstr(text)));
+}
+
 inline testing::Matcher<const std::vector<Warning>&> HasWarning(const std::string& severity,
                                                                 const std::string& text) {
   return HasWarning(severity, "", text);

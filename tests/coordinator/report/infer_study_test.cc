@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // Ten examples of two classes; the label of x is x % 2.
-std::vector<int16_t> Answers(const std::vector<int>& wrong) {
+std::vector<int16_t> AnswersBut(const std::vector<int>& wrong) {
   std::vector<int16_t> answers;
   for (int x = 0; x < 10; ++x) answers.push_back(static_cast<int16_t>(x % 2));
   for (const int x : wrong) answers[static_cast<size_t>(x)] = static_cast<int16_t>(1 - x % 2);
@@ -34,15 +34,15 @@ class InferStudyTest : public ::testing::Test {
     here_.input.sweep.id = "s2";
     here_.input.sweep.name = "infer-s1";
     trained_.AddCell("algo", Algo(), "cpu-a");
-    for (const int wrong : {0, 1, 2}) trained_.AddMember(Answers({wrong}));
+    for (const int wrong : {0, 1, 2}) trained_.AddMember(AnswersBut({wrong}));
     trained_.AddCell("algo", Algo(), "cpu-b");
-    for (const int wrong : {3, 4, 5}) trained_.AddMember(Answers({wrong}));
+    for (const int wrong : {3, 4, 5}) trained_.AddMember(AnswersBut({wrong}));
     here_.AddCell("algo", Algo(), "cpu-a");
-    for (const int wrong : {0, 1, 2}) Evaluate(Answers({wrong}), static_cast<size_t>(wrong));
+    for (const int wrong : {0, 1, 2}) Evaluate(AnswersBut({wrong}), static_cast<size_t>(wrong));
     here_.AddCell("algo", Algo(), "cpu-b");
-    Evaluate(Answers({0}), 0);        // As it was.
-    Evaluate(Answers({1, 2}), 1);     // One answer is another.
-    Evaluate(Answers({3, 4, 5}), 2);  // Four are.
+    Evaluate(AnswersBut({0}), 0);        // As it was.
+    Evaluate(AnswersBut({1, 2}), 1);     // One answer is another.
+    Evaluate(AnswersBut({3, 4, 5}), 2);  // Four are.
   }
 
   MemberInput& Evaluate(const std::vector<int16_t>& answers, size_t trained) {
@@ -105,10 +105,10 @@ TEST_F(InferStudyTest, WeightsThatShareDrawsHaveNoIntervalWhereNoneCanBeSetAgain
   TinyStudy trained(10, 2), here(10, 2);
   std::vector<InferLink> links;
   trained.AddCell("impl", Impl(), "cpu-a");
-  for (const int wrong : {0, 1, 2}) trained.AddMember(Answers({wrong})).predictions = {};
+  for (const int wrong : {0, 1, 2}) trained.AddMember(AnswersBut({wrong})).predictions = {};
   here.AddCell("impl", Impl(), "cpu-b");
   for (const std::vector<int>& wrong : {std::vector<int>{}, {3}, {3, 4}}) {
-    here.AddMember(Answers(wrong));
+    here.AddMember(AnswersBut(wrong));
     links.push_back({wrong.size(), "weights " + std::to_string(wrong.size()), ""});
   }
   const InferStudy study = BuildInfer(here.input, trained.input, links);
@@ -126,10 +126,10 @@ TEST_F(InferStudyTest, WeightsThatShareDrawsHaveNoInterval) {
     std::vector<InferLink> links;
     for (uint32_t block = 0; block < blocks; ++block) {
       trained.AddCell("impl", Impl(), "cpu-a", block);
-      for (const int wrong : {0, 1}) trained.AddMember(Answers({wrong}));
+      for (const int wrong : {0, 1}) trained.AddMember(AnswersBut({wrong}));
       here.AddCell("impl", Impl(), "cpu-b", block);
       for (const int wrong : {2, 3}) {
-        here.AddMember(Answers({wrong}));
+        here.AddMember(AnswersBut({wrong}));
         links.push_back({links.size(), "weights " + std::to_string(links.size()), ""});
       }
     }
@@ -156,7 +156,7 @@ TEST_F(InferStudyTest, WeightsThatShareDrawsHaveNoInterval) {
 TEST_F(InferStudyTest, OfSeveralWaysTheHeadlineIsTheirMean) {
   here_.AddCell("algo", Algo(), "cpu-c");
   for (const size_t trained : {0, 1, 2}) {
-    Evaluate(Answers({static_cast<int>(trained), 9}), trained);  // One of ten.
+    Evaluate(AnswersBut({static_cast<int>(trained), 9}), trained);  // One of ten.
   }
 
   EXPECT_THAT(Build().headlines,
@@ -168,7 +168,7 @@ TEST_F(InferStudyTest, OfSeveralWaysTheHeadlineIsTheirMean) {
 TEST_F(InferStudyTest, ItsMatrixHasARowForEachClassThatTrained) {
   here_.AddCell("algo", Algo(), "cpu-a");
   for (const size_t trained : {3, 4, 5}) {
-    Evaluate(Answers({static_cast<int>(trained)}), trained);
+    Evaluate(AnswersBut({static_cast<int>(trained)}), trained);
   }
   here_.input.members.back().state = MemberState::kWaiting;
 

@@ -27,11 +27,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr int64_t kExamples = 200;
+constexpr int64_t kInterimExamples = 200;
 
-std::vector<int16_t> Noisy(Draws& draws, double wrong, int64_t moved = 0) {
+std::vector<int16_t> InterimAnswers(Draws& draws, double wrong, int64_t moved = 0) {
   std::vector<int16_t> answers;
-  for (int64_t x = 0; x < kExamples; ++x) {
+  for (int64_t x = 0; x < kInterimExamples; ++x) {
     const bool is_wrong = draws.Uniform() < wrong || x < moved;
     answers.push_back(static_cast<int16_t>(is_wrong ? 1 - x % 2 : x % 2));
   }
@@ -44,13 +44,13 @@ void FillTwo(TinyStudy& tiny, int replicates) {
   for (const char* hardware : {"cpu-a", "cpu-b"}) {
     tiny.AddCell("algo", Algo(), hardware);
     for (int r = 0; r < replicates; ++r) {
-      tiny.AddMember(Noisy(draws, 0.1, hardware[4] == 'b' ? 40 : 0));
+      tiny.AddMember(InterimAnswers(draws, 0.1, hardware[4] == 'b' ? 40 : 0));
     }
   }
 }
 
 TEST(InterimTest, NothingIsTestedBeforeAllMembersHaveEnded) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kInterimExamples, 2);
   FillTwo(tiny, 8);
   const Study whole = BuildStudy(tiny.input);
   EXPECT_FALSE(whole.interim);
@@ -81,11 +81,12 @@ TEST(InterimTest, NothingIsTestedBeforeAllMembersHaveEnded) {
 }
 
 TEST(InterimTest, StacksAreNotTestedBeforeThenEither) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kInterimExamples, 2);
   Draws draws(5);
   for (const char* stack : {"ours", "theirs"}) {
     tiny.AddCell("algo", Algo(), "cpu-a").stack = stack;
-    for (int r = 0; r < 8; ++r) tiny.AddMember(Noisy(draws, 0.1, stack[0] == 't' ? 40 : 0));
+    for (int r = 0; r < 8; ++r)
+      tiny.AddMember(InterimAnswers(draws, 0.1, stack[0] == 't' ? 40 : 0));
   }
   ASSERT_TRUE(BuildStudy(tiny.input).stacks.at(0).shift.p.has_value());
 
@@ -101,7 +102,7 @@ TEST(InterimTest, StacksAreNotTestedBeforeThenEither) {
 }
 
 TEST(InterimTest, IntervalsOfChurnAndTop1AreThoseOfEveryLookUntilThen) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kInterimExamples, 2);
   FillTwo(tiny, 8);
   tiny.input.members.back().state = MemberState::kWaiting;
   const Study study = BuildStudy(tiny.input);
@@ -121,9 +122,9 @@ TEST(InterimTest, IntervalsOfChurnAndTop1AreThoseOfEveryLookUntilThen) {
 void FillPilot(TinyStudy& tiny, int replicates, const UntilInput& until) {
   Draws draws(6);
   tiny.AddCell("algo", Algo(), "cpu-a");
-  for (int r = 0; r < replicates; ++r) tiny.AddMember(Noisy(draws, r < 6 ? 0.1 : 0.3));
+  for (int r = 0; r < replicates; ++r) tiny.AddMember(InterimAnswers(draws, r < 6 ? 0.1 : 0.3));
   tiny.AddCell("control", Control(), "cpu-a");
-  const std::vector<int16_t> same = Noisy(draws, 0.1);
+  const std::vector<int16_t> same = InterimAnswers(draws, 0.1);
   for (int r = 0; r < 2; ++r) tiny.AddMember(same);
   tiny.input.sweep.until = until;
   tiny.input.sweep.plans = {{"algo", {}, static_cast<uint32_t>(replicates), 1, 6},
@@ -131,7 +132,7 @@ void FillPilot(TinyStudy& tiny, int replicates, const UntilInput& until) {
 }
 
 double PilotSd(const TinyStudy& tiny) {
-  analysis::PredictionMatrix answers(kExamples, 2);
+  analysis::PredictionMatrix answers(kInterimExamples, 2);
   for (int m = 0; m < 6; ++m) {
     EXPECT_TRUE(
         answers.AddLogits(tiny.input.members[static_cast<size_t>(m)].predictions.values()).ok());
@@ -140,7 +141,7 @@ double PilotSd(const TinyStudy& tiny) {
 }
 
 TEST(UntilDecisionTest, ThePilotsSpreadOfChurnSaysHowMany) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kInterimExamples, 2);
   FillPilot(tiny, 6, {"churn", 0.01, 1000, false});
   const double sd = PilotSd(tiny);
   const Enough enough = DecideUntil(tiny.input);
@@ -161,19 +162,19 @@ TEST(UntilDecisionTest, ThePilotsSpreadOfChurnSaysHowMany) {
 }
 
 TEST(UntilDecisionTest, OfTwoCellsTheWiderOneDecides) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kInterimExamples, 2);
   FillPilot(tiny, 6, {"top1", 0.01, 1000, false});
   const uint32_t alone = DecideUntil(tiny.input).replicates.at("algo");
   Draws draws(9);
   tiny.AddCell("algo", Algo(), "cpu-b");
-  for (int r = 0; r < 6; ++r) tiny.AddMember(Noisy(draws, r % 2 == 0 ? 0.05 : 0.4));
+  for (int r = 0; r < 6; ++r) tiny.AddMember(InterimAnswers(draws, r % 2 == 0 ? 0.05 : 0.4));
   const Enough both = DecideUntil(tiny.input);
   EXPECT_GT(both.replicates.at("algo"), 10 * alone);
   EXPECT_THAT(both.text, HasSubstr("cpu-b"));
 }
 
 TEST(UntilDecisionTest, WithoutResultsOrAfterACancelItTakesNoMore) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kInterimExamples, 2);
   FillPilot(tiny, 6, {"churn", 0.01, 1000, false});
   for (size_t m = 0; m < 4; ++m) tiny.input.members[m].state = MemberState::kFailed;
   const Enough failed = DecideUntil(tiny.input);
@@ -184,7 +185,7 @@ TEST(UntilDecisionTest, WithoutResultsOrAfterACancelItTakesNoMore) {
 }
 
 TEST(UntilDecisionTest, OnceSettledTheFigureHasThePilotsSpreadAndTheOthersTheirOwn) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kInterimExamples, 2);
   FillPilot(tiny, 12, {"churn", 0.01, 1000, true});
   const Study study = BuildStudy(tiny.input);
   EXPECT_FALSE(study.interim);
@@ -217,12 +218,12 @@ TEST(UntilDecisionTest, OnceSettledTheFigureHasThePilotsSpreadAndTheOthersTheirO
 }
 
 TEST(InterimTest, AGateJudgesNothingBeforeAllMembersHaveEnded) {
-  TinyStudy a(kExamples, 2);
-  TinyStudy b(kExamples, 2);
+  TinyStudy a(kInterimExamples, 2);
+  TinyStudy b(kInterimExamples, 2);
   Draws draws(7);
   for (auto* const tiny : {&a, &b}) {
     tiny->AddCell("algo", Algo(), "cpu-a");
-    for (int r = 0; r < 8; ++r) tiny->AddMember(Noisy(draws, 0.1, tiny == &b ? 60 : 0));
+    for (int r = 0; r < 8; ++r) tiny->AddMember(InterimAnswers(draws, 0.1, tiny == &b ? 60 : 0));
     tiny->input.evaluations[0].identity = "same";
   }
   ASSERT_EQ(CompareStudies(a.input, b.input, {})->verdict, Verdict::kFail);
@@ -237,7 +238,7 @@ TEST(InterimTest, AGateJudgesNothingBeforeAllMembersHaveEnded) {
   b.input.members.back().state = MemberState::kDone;
   for (auto* const tiny : {&a, &b}) {
     tiny->AddCell("other", Algo(), "cpu-a");
-    for (int r = 0; r < 4; ++r) tiny->AddMember(Noisy(draws, 0.1));
+    for (int r = 0; r < 4; ++r) tiny->AddMember(InterimAnswers(draws, 0.1));
   }
   ASSERT_EQ(CompareStudies(a.input, b.input, {})->verdict, Verdict::kFail);
   a.input.members.back().state = MemberState::kWaiting;

@@ -17,12 +17,12 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int64_t kExamples = 60;
+constexpr int64_t kSharedExamples = 60;
 constexpr const char* kWhy = "members share draws of init by design";
 
-std::vector<int16_t> Answers(Draws& draws) {
+std::vector<int16_t> SharedAnswers(Draws& draws) {
   std::vector<int16_t> answers;
-  for (int64_t x = 0; x < kExamples; ++x) {
+  for (int64_t x = 0; x < kSharedExamples; ++x) {
     answers.push_back(static_cast<int16_t>((x % 2) ^ (draws.Uniform() < 0.2 ? 1 : 0)));
   }
   return answers;
@@ -35,7 +35,7 @@ void AddCells(TinyStudy& tiny, const std::string& plan, uint32_t blocks, uint32_
     for (uint32_t block = 0; block < blocks; ++block) {
       tiny.AddCell(plan, Algo(), hardware, block);
       for (uint32_t r = 0; r < 6; ++r) {
-        MemberInput& member = tiny.AddMember(Answers(draws));
+        MemberInput& member = tiny.AddMember(SharedAnswers(draws));
         member.lanes[NoiseSource::kInit] = {block, r / together + 1};
         member.per_class_accuracy = {0.5, 0.75};
         member.curves["test_top1"] = {{1, 1, 0.1 * r}};
@@ -51,7 +51,7 @@ void ExpectNone(const Estimate& estimate) {
 }
 
 TEST(SharedDrawsTest, OneBlockHasMeansWithoutAnIntervalAndNoSpread) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kSharedExamples, 2);
   AddCells(tiny, "crossed", 1, 2);
 
   const Study study = BuildStudy(tiny.input);
@@ -86,7 +86,7 @@ TEST(SharedDrawsTest, OneBlockHasMeansWithoutAnIntervalAndNoSpread) {
 }
 
 TEST(SharedDrawsTest, HardwareIsComparedOverBlocksAndNotTested) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kSharedExamples, 2);
   AddCells(tiny, "crossed", 3, 3);
 
   const Study study = BuildStudy(tiny.input);
@@ -112,7 +112,7 @@ TEST(SharedDrawsTest, HardwareIsComparedOverBlocksAndNotTested) {
 
 // The rule is what members share, not how it was written.
 TEST(SharedDrawsTest, LevelsThatNoTwoMembersShareAreDrawsAsAnyOthers) {
-  TinyStudy free(kExamples, 2);
+  TinyStudy free(kSharedExamples, 2);
   AddCells(free, "crossed", 1, 1);
 
   const Study study = BuildStudy(free.input);

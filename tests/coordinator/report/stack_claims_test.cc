@@ -23,12 +23,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr int64_t kExamples = 100;
+constexpr int64_t kStackExamples = 100;
 
 // Right but for a random tenth of those from `moved` on; the first `moved` are wrong.
-std::vector<int16_t> Noisy(Draws& draws, int64_t moved) {
+std::vector<int16_t> StackAnswers(Draws& draws, int64_t moved) {
   std::vector<int16_t> answers;
-  for (int64_t x = 0; x < kExamples; ++x) {
+  for (int64_t x = 0; x < kStackExamples; ++x) {
     const bool wrong = x < moved || draws.Uniform() < 0.1;
     answers.push_back(static_cast<int16_t>(wrong ? 1 - x % 2 : x % 2));
   }
@@ -42,14 +42,14 @@ void AddStack(TinyStudy& tiny, const std::string& hardware, const std::string& s
   tiny.AddCell("algo", Algo(), hardware).stack = stack;
   for (uint64_t r = 0; r < 6; ++r) {
     Draws draws(r + 1);
-    std::vector<int16_t> answers = Noisy(draws, 0);
+    std::vector<int16_t> answers = StackAnswers(draws, 0);
     for (int64_t x = 0; x < moved; ++x) answers[static_cast<size_t>(x)] ^= 1;
     tiny.AddMember(answers);
   }
 }
 
 TEST(StackTest, WhatOnlyTheStackChangesIsSaidWithItsDraws) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kStackExamples, 2);
   AddStack(tiny, "cpu-a", "ours", 0);
   AddStack(tiny, "cpu-a", "theirs", 12);
 
@@ -77,7 +77,7 @@ TEST(StackTest, WhatOnlyTheStackChangesIsSaidWithItsDraws) {
 }
 
 TEST(StackTest, StacksAreComparedOnEachClassAndClassesWithEachStack) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kStackExamples, 2);
   for (const char* hardware : {"cpu-a", "cpu-b"}) {
     AddStack(tiny, hardware, "ours", 0);
     AddStack(tiny, hardware, "theirs", 5);
@@ -96,7 +96,7 @@ TEST(StackTest, StacksAreComparedOnEachClassAndClassesWithEachStack) {
 }
 
 TEST(StackTest, ThreeStacksHaveOneTestOfAll) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kStackExamples, 2);
   AddStack(tiny, "cpu-a", "one", 0);
   AddStack(tiny, "cpu-a", "two", 0);
   AddStack(tiny, "cpu-a", "three", 9);
@@ -111,7 +111,7 @@ TEST(StackTest, ThreeStacksHaveOneTestOfAll) {
 }
 
 TEST(StackTest, ACellThatNobodyHasBegunIsNotCompared) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kStackExamples, 2);
   AddStack(tiny, "cpu-a", "ours", 0);
   tiny.AddCell("algo", Algo(), "cpu-a").stack.clear();
 
@@ -122,7 +122,7 @@ TEST(StackTest, ACellThatNobodyHasBegunIsNotCompared) {
 }
 
 TEST(StackTest, EveryFormOfTheReportHasThem) {
-  TinyStudy tiny(kExamples, 2);
+  TinyStudy tiny(kStackExamples, 2);
   AddStack(tiny, "cpu-a", "ours", 0);
   AddStack(tiny, "cpu-a", "theirs", 12);
   const Study study = BuildStudy(tiny.input);

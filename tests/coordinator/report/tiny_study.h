@@ -25,6 +25,10 @@ inline States StatesWithFree(const std::vector<NoiseSource>& free) {
   for (const NoiseSource source : free) states[source] = SourceState::kFree;
   return states;
 }
+inline std::vector<AxisSetting> Rate(const std::string& value) {
+  return {{"train.optimizer.learning_rate", value}};
+}
+
 inline States Control() { return StatesWithFree({}); }
 inline States Algo() {
   return StatesWithFree(

@@ -26,21 +26,21 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr size_t kExamples = 40;
+constexpr size_t kEpochExamples = 40;
 
 // Members whose answers part by so many examples at each evaluation, each on examples of its own.
 class Parting {
  public:
-  Parting() : tiny(kExamples, 10) {}
+  Parting() : tiny(kEpochExamples, 10) {}
 
   void AddMember(size_t number, const std::vector<size_t>& wrong) {
-    std::vector<int16_t> right(kExamples);
-    for (size_t x = 0; x < kExamples; ++x) right[x] = static_cast<int16_t>(x % 10);
+    std::vector<int16_t> right(kEpochExamples);
+    for (size_t x = 0; x < kEpochExamples; ++x) right[x] = static_cast<int16_t>(x % 10);
     MemberInput& member = tiny.AddMember(right);
     for (size_t k = 0; k < wrong.size(); ++k) {
       std::vector<int16_t>& answers = answers_.emplace_back(right);
       for (size_t i = 0; i < wrong[k]; ++i) {
-        int16_t& answer = answers[(number * 10 + i) % kExamples];
+        int16_t& answer = answers[(number * 10 + i) % kEpochExamples];
         answer = static_cast<int16_t>((answer + 1) % 10);
       }
       member.answers_at[static_cast<int64_t>(k) + 1] = answers;
@@ -104,7 +104,7 @@ TEST(TrajectoriesTest, TheIntervalIsThatOfChurn) {
   parting.AddMember(0, {1});
   parting.AddMember(1, {4});
   parting.AddMember(2, {9});
-  analysis::PredictionMatrix answers(kExamples, 10);
+  analysis::PredictionMatrix answers(kEpochExamples, 10);
   for (const MemberInput& member : parting.tiny.input.members) {
     ASSERT_TRUE(answers.AddAnswers(member.answers_at.at(1)).ok());
   }

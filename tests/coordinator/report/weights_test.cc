@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr int64_t kExamples = 10;
+constexpr int64_t kWeighedExamples = 10;
 
 // Remembers everything.
 class Memory final : public DistanceMemory {
@@ -51,7 +51,8 @@ class WeightsTest : public ::testing::Test {
     }
   }
 
-  MemberInput& AddMember(const std::vector<int16_t>& answers = std::vector<int16_t>(kExamples)) {
+  MemberInput& AddMember(
+      const std::vector<int16_t>& answers = std::vector<int16_t>(kWeighedExamples)) {
     MemberInput& member = tiny_.AddMember(answers);
     const auto number = static_cast<float>(tiny_.input.members.size());
     const std::vector<float>& values =
@@ -99,7 +100,7 @@ class WeightsTest : public ::testing::Test {
     return opened_;
   }
 
-  TinyStudy tiny_{kExamples, 10};
+  TinyStudy tiny_{kWeighedExamples, 10};
   std::deque<std::vector<float>> values_;
   std::vector<std::string> opened_;
   std::string unreadable_;
@@ -229,7 +230,7 @@ TEST_F(WeightsTest, AreOpenTogetherWhereSourcesAreToldApart) {
     tiny_.AddCell("crossed", StatesWithFree({NoiseSource::kInit, NoiseSource::kDataOrder}), "cpu-c",
                   block);
     for (uint32_t draw = 0; draw < 4; ++draw) {
-      std::vector<int16_t> answers(kExamples);
+      std::vector<int16_t> answers(kWeighedExamples);
       answers[draw % 2] = 1;
       answers[2 + draw / 2 + 2 * block] = 1;
       MemberInput& member = AddMember(answers);

@@ -15,6 +15,7 @@ using test::Join;
 using test::kT0;
 using test::MakeSweep;
 using test::Of;
+using test::Settle;
 using test::Started;
 using test::Submit;
 using testing::ElementsAre;
@@ -37,13 +38,6 @@ SweepExtended ExtendTo(const Scheduler& scheduler, const sweep::Extension& wish,
     event.specification_sha256 = sweep::CanonicalText(event.content);
   }
   return event;
-}
-
-void Settle(Scheduler& scheduler) {
-  for (int i = 0; i < 10000; ++i) {
-    if (!scheduler.Step(Continue{}, kT0).more) return;
-  }
-  ADD_FAILURE() << "it never ends";
 }
 
 uint32_t CountOf(const Scheduler& scheduler, MemberState state) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "gtest/gtest.h"
+
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/scheduler/scheduler.h"
 
@@ -68,6 +70,14 @@ inline void AddSlots(const SameSlots& same, Inventory& inventory) {
     }
   }
   inventory.slots.insert(inventory.slots.end(), same.slots, slot);
+}
+
+// Goes on until nothing is left to go on with.
+inline void Settle(scheduler::Scheduler& scheduler) {
+  for (int i = 0; i < 10'000; ++i) {
+    if (!scheduler.Step(scheduler::Continue{}, kT0).more) return;
+  }
+  FAIL() << "it never ends";
 }
 
 inline std::shared_ptr<const Inventory> MakeInventory(const SameSlots& same) {

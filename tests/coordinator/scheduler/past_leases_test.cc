@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr SweepId kSweep{1};
+constexpr SweepId kLeasedSweep{1};
 
 class PastLeases : public testing::Test {
  protected:
@@ -42,7 +42,7 @@ class PastLeases : public testing::Test {
   std::vector<PastLease> Kept() const { return scheduler_.Durable().past_leases; }
 
   uint32_t Retry(const std::string& worker) {
-    SweepRetried retry{.request = 9, .sweep = kSweep};
+    SweepRetried retry{.request = 9, .sweep = kLeasedSweep};
     retry.selection.workers = {worker};
     const auto answers = test::Of<AnswerCount>(scheduler_.Step(retry, now_));
     return answers.empty() ? 0 : answers.at(0).members;
@@ -60,7 +60,7 @@ TEST_F(PastLeases, AWorkerThatIsForgottenIsStillKnownByNameToThoseItHad) {
   (void)scheduler_.Step(SessionLost{SessionId{1}}, now_);
   Pass(absl::Hours(24));
   ASSERT_THAT(scheduler_.Durable().workers, IsEmpty()) << "it is forgotten";
-  EXPECT_THAT(scheduler_.Explain({kSweep, 0, 0}, now_), testing::HasSubstr(" on w1 "));
+  EXPECT_THAT(scheduler_.Explain({kLeasedSweep, 0, 0}, now_), testing::HasSubstr(" on w1 "));
   const RecoveredState durable = scheduler_.Durable();
   EXPECT_EQ(durable.forgotten, (std::map<WorkerId, std::string>{{WorkerId{1}, "w1"}}));
 
@@ -83,7 +83,7 @@ TEST_F(PastLeases, WithTheLastOfThemGoesTheNameOfAWorkerThatIsForgotten) {
   (void)scheduler_.Step(Join(2, 1, "u2"), now_);
   (void)scheduler_.Step(Finish(2, 4), now_);
 
-  ASSERT_EQ(scheduler_.CountsOf(kSweep)->In(MemberState::kDone), 1u);
+  ASSERT_EQ(scheduler_.CountsOf(kLeasedSweep)->In(MemberState::kDone), 1u);
   EXPECT_THAT(Kept(), IsEmpty());
   EXPECT_THAT(scheduler_.Durable().forgotten, IsEmpty());
 }
@@ -95,7 +95,7 @@ TEST_F(PastLeases, OfAMemberWithAResultThatAloneIsKeptWhichAWorkerMayBringLate) 
   for (int i = 0; i < 20; ++i) Pass(absl::Seconds(1));
   (void)scheduler_.Step(Join(2, 1, "u2"), now_);
   (void)scheduler_.Step(Finish(2, 3), now_);
-  ASSERT_EQ(scheduler_.CountsOf(kSweep)->In(MemberState::kDone), 1u);
+  ASSERT_EQ(scheduler_.CountsOf(kLeasedSweep)->In(MemberState::kDone), 1u);
 
   ASSERT_THAT(Kept(), SizeIs(1));
   EXPECT_EQ(Kept()[0].lease, LeaseId{2});
@@ -114,7 +114,7 @@ TEST_F(PastLeases, OfWhatIsForgivenTheLastAloneIsKept) {
     (void)scheduler_.Step(Fail(1, 2 * round + 1, CauseClass::kOutOfMemory), now_);
     (void)scheduler_.Step(Fail(1, 2 * round + 2, CauseClass::kOutOfMemory), now_);
     ASSERT_THAT(Kept(), SizeIs(2)) << "what counts in round " << round;
-    ASSERT_EQ(scheduler_.CountsOf(kSweep)->In(MemberState::kFailed), 1u);
+    ASSERT_EQ(scheduler_.CountsOf(kLeasedSweep)->In(MemberState::kFailed), 1u);
     // Two failures in a row of one member are no reason for a quarantine.
     ASSERT_EQ(Retry("w1"), 1u);
     ASSERT_THAT(Kept(), SizeIs(1));
@@ -128,7 +128,7 @@ TEST_F(PastLeases, WhatAWorkerLosesWithoutAWordIsBounded) {
   (void)scheduler_.Step(Join(1, kMembers, "u1"), now_);
   while (scheduler_.Step(Continue{}, now_).more) {
   }
-  ASSERT_EQ(scheduler_.CountsOf(kSweep)->In(MemberState::kLeased), kMembers);
+  ASSERT_EQ(scheduler_.CountsOf(kLeasedSweep)->In(MemberState::kLeased), kMembers);
   (void)scheduler_.Step(Join(1, 0, "u1"), now_);  // It has none of them.
   ASSERT_THAT(Kept(), SizeIs(kMembers)) << "all count against their members";
 
@@ -139,7 +139,7 @@ TEST_F(PastLeases, WhatAWorkerLosesWithoutAWordIsBounded) {
     (void)scheduler_.Step(Finish(2, lease.lease.value), now_);
   }
 
-  ASSERT_EQ(scheduler_.CountsOf(kSweep)->In(MemberState::kDone), kMembers);
+  ASSERT_EQ(scheduler_.CountsOf(kLeasedSweep)->In(MemberState::kDone), kMembers);
   EXPECT_THAT(Kept(), SizeIs(kMostUnheard));
   EXPECT_EQ(Kept().at(0).lease, LeaseId{51}) << "the oldest are not waited for";
 }

@@ -11,17 +11,10 @@ using test::Fail;
 using test::Join;
 using test::kT0;
 using test::MakeSweep;
+using test::Settle;
 using test::Started;
 using test::Submit;
 using testing::ElementsAre;
-
-// Goes on until nothing is left to go on with.
-void Settle(Scheduler& scheduler) {
-  for (int i = 0; i < 10'000; ++i) {
-    if (!scheduler.Step(Continue{}, kT0).more) return;
-  }
-  FAIL() << "it never ends";
-}
 
 TEST(Selection, ByWorkerTakesThoseThatItHadLastAndNoOthers) {
   Scheduler scheduler{Options{.most_attempts = 1}};

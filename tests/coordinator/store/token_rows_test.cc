@@ -17,15 +17,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const absl::Time kNow = absl::FromUnixSeconds(1700000000);
+const absl::Time kIssued = absl::FromUnixSeconds(1700000000);
 
 access::TokenRecord Token(uint64_t number) {
   access::TokenRecord token{.number = number,
                             .identity = "alice",
                             .role = access::Role::kSubmitter,
                             .sha256 = {},
-                            .created = kNow,
-                            .expires = kNow + absl::Hours(48),
+                            .created = kIssued,
+                            .expires = kIssued + absl::Hours(48),
                             .revoked = std::nullopt,
                             .created_by = "root"};
   token.sha256 = {0, 1, 2, 255};  // A hash may hold any byte.
@@ -48,8 +48,8 @@ class TokenRowsTest : public ::testing::Test {
 
 TEST_F(TokenRowsTest, AreReadBackAsTheyWere) {
   Apply({scheduler::KeepToken{Token(1)}, scheduler::KeepToken{Token(2)},
-         scheduler::RevokeToken{1, kNow + absl::Hours(1)}});
-  Apply({scheduler::RevokeToken{1, kNow + absl::Hours(9)}});
+         scheduler::RevokeToken{1, kIssued + absl::Hours(1)}});
+  Apply({scheduler::RevokeToken{1, kIssued + absl::Hours(9)}});
 
   const auto tokens = ReadTokens(home_.path());
 
@@ -60,9 +60,9 @@ TEST_F(TokenRowsTest, AreReadBackAsTheyWere) {
   EXPECT_EQ(first.identity, "alice");
   EXPECT_EQ(first.role, access::Role::kSubmitter);
   EXPECT_EQ(first.sha256, Token(1).sha256);
-  EXPECT_EQ(first.created, kNow);
-  EXPECT_EQ(first.expires, kNow + absl::Hours(48));
-  EXPECT_EQ(first.revoked, kNow + absl::Hours(1)) << "once";
+  EXPECT_EQ(first.created, kIssued);
+  EXPECT_EQ(first.expires, kIssued + absl::Hours(48));
+  EXPECT_EQ(first.revoked, kIssued + absl::Hours(1)) << "once";
   EXPECT_EQ(first.created_by, "root");
   EXPECT_FALSE(tokens->at(1).revoked.has_value());
 }

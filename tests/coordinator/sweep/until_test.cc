@@ -25,7 +25,7 @@ SweepRequest Asking() {
   return request;
 }
 
-std::string Refusal(const SweepRequest& request) {
+std::string RefusalOf(const SweepRequest& request) {
   const auto resolved = Resolve(request, TwoOfEach());
   const auto* problems = std::get_if<std::vector<Problem>>(&resolved);
   if (problems == nullptr) return "";
@@ -55,7 +55,7 @@ TEST(UntilTest, WhatCannotBeIsRefusedByName) {
   const auto refused = [](const auto& breaks) {
     SweepRequest request = Asking();
     breaks(request);
-    return Refusal(request);
+    return RefusalOf(request);
   };
   EXPECT_EQ(refused([](auto& r) { r.until->half_width = 0; }),
             "until.half_width: expected 0.0001 or more and less than 0.1 (0.005 for 0.5%), got 0");

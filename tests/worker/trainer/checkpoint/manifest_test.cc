@@ -14,10 +14,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const CheckpointIdentity kMine = {{"member", "s1c2r3"}};
+const CheckpointIdentity kMember = {{"member", "s1c2r3"}};
 
 Manifest Whole() {
-  return {.identity = kMine,
+  return {.identity = kMember,
           .step = 7,
           .facts = {{"a", 0.1}},
           .files = {{"x", {std::string(64, 'a'), 3}}},
@@ -32,9 +32,9 @@ std::string Changed(const std::function<void(Json&)>& change) {
 }
 
 TEST(ManifestTest, IsReadAsItWasWritten) {
-  const auto read = ManifestFromJson(ManifestToJson(Whole()), kMine);
+  const auto read = ManifestFromJson(ManifestToJson(Whole()), kMember);
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->identity, kMine);
+  EXPECT_EQ(read->identity, kMember);
   EXPECT_EQ(read->step, 7);
   EXPECT_EQ(read->facts, Whole().facts);
   EXPECT_EQ(read->files.at("x").size_bytes, 3u);
@@ -77,7 +77,7 @@ TEST(ManifestTest, HostileOnesAreRefusedInWords) {
       {Changed([](Json& j) { j["kept"][0] = 1; }), "kept"},
   };
   for (const auto& [text, words] : cases) {
-    const auto read = ManifestFromJson(text, kMine);
+    const auto read = ManifestFromJson(text, kMember);
     EXPECT_FALSE(read.ok()) << text;
     EXPECT_THAT(Message(read.status()), HasSubstr(words)) << text;
   }

@@ -89,7 +89,7 @@ __global__ void ShuffleOutOfItsMask(const Arguments a) {
 }
 
 template <auto kKernel>
-void Call(const void* arguments) {
+void CallPlanted(const void* arguments) {
   kKernel(*static_cast<const Arguments*>(arguments));
 }
 
@@ -101,7 +101,7 @@ Body PlantedBody(std::string_view name) {
     Body body;
   };
 #define NF_NAMED(kernel) \
-  { #kernel, Call < kernel> }
+  { #kernel, CallPlanted < kernel> }
   static constexpr Named kAll[] = {NF_NAMED(Sound),
                                    NF_NAMED(NoBarrier),
                                    NF_NAMED(OverwrittenTooEarly),

@@ -87,7 +87,7 @@ struct Left {
   std::vector<double> losses;
 };
 
-struct Case {
+struct DevicesCase {
   std::string network;
   std::string precision = "fp32";
   int64_t side = 8;
@@ -95,7 +95,7 @@ struct Case {
 };
 
 // Three steps of 8 images in 4 shards, with a poke behind the first.
-Left Train(const Case& one, size_t devices) {
+Left Train(const DevicesCase& one, size_t devices) {
   const ModelShape shape{3, one.side, one.side, 10};
   ModelSettings settings{.name = one.network, .hidden = 16};
   if (one.network == "mlp" || one.network == "vit") settings.dropout = 0.25;
@@ -135,10 +135,11 @@ Left Train(const Case& one, size_t devices) {
 }
 
 TEST(DevicesTest, OneTwoAndFourEndInTheSameBits) {
-  for (const Case& one :
-       {Case{"small_cnn"}, Case{"mlp"}, Case{"resnet20"}, Case{"vit"},
-        Case{"mobilenet", "fp32", 32}, Case{"small_cnn", "fp64"}, Case{"small_cnn", "bf16"},
-        Case{"mlp", "fp16"}, Case{"small_cnn", "fp32", 8, true}}) {
+  for (const DevicesCase& one :
+       {DevicesCase{"small_cnn"}, DevicesCase{"mlp"}, DevicesCase{"resnet20"}, DevicesCase{"vit"},
+        DevicesCase{"mobilenet", "fp32", 32}, DevicesCase{"small_cnn", "fp64"},
+        DevicesCase{"small_cnn", "bf16"}, DevicesCase{"mlp", "fp16"},
+        DevicesCase{"small_cnn", "fp32", 8, true}}) {
     const Left alone = Train(one, 1);
     for (const size_t devices : {2, 4}) {
       const Left several = Train(one, devices);

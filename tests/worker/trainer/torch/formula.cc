@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "common/base/philox.h"
 
@@ -25,6 +26,10 @@ void SetOne(const NamedTensor& tensor) {
 }
 
 }  // namespace
+
+std::string ReferenceFolder() {
+  return std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/tests/worker/trainer/torch/";
+}
 
 std::vector<double> FormulaNumbers(std::string_view name, int64_t count) {
   const auto low = static_cast<uint32_t>(StreamOf(name));

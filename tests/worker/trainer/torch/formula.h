@@ -11,6 +11,9 @@
 
 namespace noisefloor::trainer {
 
+// Where what Python made of such numbers lies; ends with "/".
+std::string ReferenceFolder();
+
 // Element i: m / 2^32 - 1/2; see make_reference.py.
 std::vector<double> FormulaNumbers(std::string_view name, int64_t count);
 

@@ -27,13 +27,13 @@ namespace {
 using cuda::rehearsal::RehearsalLauncher;
 using testing::HasSubstr;
 
-at::Tensor Numbers(const std::string& name, at::IntArrayRef shape) {
+at::Tensor NumbersOf(const std::string& name, at::IntArrayRef shape) {
   const int64_t count = c10::multiply_integers(shape);
   return at::tensor(FormulaNumbers(name, count)).to(at::kFloat).view(shape);
 }
 
 at::Tensor Learned(const std::string& name, at::IntArrayRef shape) {
-  return Numbers(name, shape).requires_grad_(true);
+  return NumbersOf(name, shape).requires_grad_(true);
 }
 
 // Of one pass: what came out, and the gradients of a sum that weighs all of it.
@@ -53,7 +53,7 @@ struct OneLayer {
 Passed PassThrough(const OneLayer& layer, const ForwardPass& pass) {
   const at::Tensor input = layer.input.detach().requires_grad_(true);
   const at::Tensor out = layer.run(input, pass);
-  const at::Tensor of_out = Numbers("of_out", out.sizes());
+  const at::Tensor of_out = NumbersOf("of_out", out.sizes());
   out.backward(of_out);
   const auto take = [](const at::Tensor& of) {
     return of.defined() ? std::exchange(of.mutable_grad(), at::Tensor()) : at::Tensor();
@@ -70,9 +70,9 @@ Passed PassThrough(const OneLayer& layer, const ForwardPass& pass) {
 }
 
 std::vector<OneLayer> Layers() {
-  const at::Tensor images = Numbers("images", {3, 4, 6, 5});
+  const at::Tensor images = NumbersOf("images", {3, 4, 6, 5});
   const at::Tensor last = images.contiguous(at::MemoryFormat::ChannelsLast);
-  const at::Tensor tokens = Numbers("tokens", {3, 7, 4});
+  const at::Tensor tokens = NumbersOf("tokens", {3, 7, 4});
   const Conv conv{.weight = Learned("conv", {6, 4, 3, 3}), .bias = Learned("conv.b", {6})};
   const Conv grouped{.weight = Learned("grouped", {4, 1, 3, 3}),
                      .bias = Learned("grouped.b", {4}),
@@ -92,7 +92,7 @@ std::vector<OneLayer> Layers() {
       {"conv of channels_last", last, conv.weight, conv.bias, 1, conv},
       {"grouped conv", last, grouped.weight, grouped.bias, 1, grouped},
       {"conv that is not learned", images, fixed.weight, fixed.bias, 1, fixed},
-      {"dense of rows", Numbers("rows", {9, 4}), dense.weight, dense.bias, 1, dense},
+      {"dense of rows", NumbersOf("rows", {9, 4}), dense.weight, dense.bias, 1, dense},
       {"dense of tokens", tokens, dense.weight, dense.bias, 2, dense},
       {"layer norm", tokens, layer_norm.weight, layer_norm.bias, 2, layer_norm},
       {"batch norm", last, scaled.weight, scaled.bias, 1, scaled},
@@ -130,7 +130,7 @@ TEST(NoisyBiasTest, OfEachLayerChangesTheOrderOfOneSum) {
 
 TEST(NoisyBiasTest, OfLowPrecisionHasTheTypeOfTheBias) {
   const Dense dense{Learned("dense", {5, 4}), Learned("dense.b", {5})};
-  const at::Tensor rows = Numbers("rows", {67, 4});
+  const at::Tensor rows = NumbersOf("rows", {67, 4});
   RehearsalLauncher launcher(1);
   const auto gradient = [&](bool noisy) {
     const LowPrecision scope(at::kCPU, at::kBFloat16);
@@ -151,8 +151,8 @@ TEST(NoisyBiasTest, OfLowPrecisionHasTheTypeOfTheBias) {
 TEST(NoisyBiasTest, ALaunchThatFailsIsALostDevice) {
   FailingLauncher launcher;
   const Dense dense{Learned("dense", {5, 4}), Learned("dense.b", {5})};
-  const at::Tensor out =
-      dense(Numbers("rows", {9, 4}), {.training = true, .launcher = &launcher, .noisy_sums = true});
+  const at::Tensor out = dense(NumbersOf("rows", {9, 4}),
+                               {.training = true, .launcher = &launcher, .noisy_sums = true});
   try {
     out.sum().backward();
     FAIL() << "expected an exception";
@@ -183,8 +183,8 @@ struct Named {
 };
 
 // Of a batch, in an order of `seed`; `launches` are those of the pass.
-Named GradientsOf(const Specification& specification, uint64_t seed, const Placed& placed,
-                  uint64_t* launches = nullptr) {
+Named NamedGradientsOf(const Specification& specification, uint64_t seed, const Placed& placed,
+                       uint64_t* launches = nullptr) {
   const ModelShape shape{3, placed.side, placed.side, 10};
   const auto model = MakeModel(specification.model, shape, at::kCPU);
   SetByFormula(*model);
@@ -230,8 +230,8 @@ TEST(NoisyBiasTest, MovesBiasesOfEachKindOfNetworkAndNothingElse) {
     const Specification specification = Noisy(model);
     const auto shards = static_cast<uint64_t>(placed.shards);
     uint64_t launches = 0;
-    const Named one = GradientsOf(specification, 1, placed, &launches);
-    const Named other = GradientsOf(specification, 7, placed);
+    const Named one = NamedGradientsOf(specification, 1, placed, &launches);
+    const Named other = NamedGradientsOf(specification, 7, placed);
     uint64_t biases = 0, moved = 0;
     for (size_t i = 0; i < one.names.size(); ++i) {
       const bool equal = at::equal(one.gradients[i], other.gradients[i]);

@@ -17,10 +17,10 @@
 namespace noisefloor::trainer {
 namespace {
 
-Json MeasuredOf(const Ran& ran) { return Json::parse(ran.outcome().environment).at("measured"); }
+Json MeasuredIn(const Ran& ran) { return Json::parse(ran.outcome().environment).at("measured"); }
 
 // Of the exported file, by name.
-std::map<std::string, std::vector<float>> WeightsOf(const TrainerRequest& request) {
+std::map<std::string, std::vector<float>> ExportedWeightsOf(const TrainerRequest& request) {
   const Ran ran = RunTrainer(request);
   EXPECT_EQ(ran.exit_code, 0) << ran.output;
   const auto file = SafetensorsFile::Open(request.work_directory + "/weights.safetensors");
@@ -50,13 +50,13 @@ TrainerRequest OneStep(int64_t epochs) {
 }
 
 TEST(DialedTrainingTest, AStepGoesByTheGradientAndItsNoise) {
-  const auto initial = WeightsOf(OneStep(0));
-  const auto plain = WeightsOf(OneStep(1));
+  const auto initial = ExportedWeightsOf(OneStep(0));
+  const auto plain = ExportedWeightsOf(OneStep(1));
   TrainerRequest request = OneStep(1);
   Free(request.specification, NoiseSource::kDial);
   request.specification.sources.dial_size = 0.25;
   request.specification.sources.dial_parameters = "conv2.weight,*.bias";
-  const auto dialed = WeightsOf(request);
+  const auto dialed = ExportedWeightsOf(request);
 
   const uint64_t seed = request.specification.Source(NoiseSource::kDial).seed;
   int64_t compared = 0;
@@ -89,17 +89,17 @@ TEST(DialedTrainingTest, APatternThatNoParameterHasEndsTheMember) {
 
 TEST(DialedTrainingTest, HowManyElementsWereDialedIsTold) {
   TrainerRequest request = OneStep(1);
-  EXPECT_FALSE(MeasuredOf(RunTrainer(request)).contains("dialed_elements"));
+  EXPECT_FALSE(MeasuredIn(RunTrainer(request)).contains("dialed_elements"));
   request.specification.Source(NoiseSource::kDial).state = SourceState::kFixed;
   request.specification.sources.dial_size = 1e-6;
   request.specification.sources.dial_parameters = "conv1.bias";
-  EXPECT_EQ(MeasuredOf(RunTrainer(request))["dialed_elements"], 16);
+  EXPECT_EQ(MeasuredIn(RunTrainer(request))["dialed_elements"], 16);
 }
 
 TEST(LoadedTrainingTest, WhatRanBesideItIsToldAndChangesNoBits) {
   const TrainerRequest quiet = SmallRequest();
   const Ran alone = RunTrainer(quiet);
-  EXPECT_FALSE(MeasuredOf(alone).contains("background_load"));
+  EXPECT_FALSE(MeasuredIn(alone).contains("background_load"));
   for (const char* kind : {"compute", "memory"}) {
     TrainerRequest request = quiet;
     request.specification.Source(NoiseSource::kLoad).state = SourceState::kFixed;
@@ -110,7 +110,7 @@ TEST(LoadedTrainingTest, WhatRanBesideItIsToldAndChangesNoBits) {
 
     ASSERT_EQ(ran.exit_code, 0) << ran.output;
     EXPECT_EQ(ran.outcome().hashes, alone.outcome().hashes);
-    const Json load = MeasuredOf(ran)["background_load"];
+    const Json load = MeasuredIn(ran)["background_load"];
     EXPECT_EQ(load["kind"], kind);
     EXPECT_EQ(load["threads"], 3);
     EXPECT_GE(load["units"], 3);
@@ -122,7 +122,7 @@ TEST(LoadedTrainingTest, ADrawOfNoneIsToldToo) {
   TrainerRequest request = SmallRequest();
   Free(request.specification, NoiseSource::kLoad);
   request.specification.sources.load_choices = {0};
-  const Json load = MeasuredOf(RunTrainer(request))["background_load"];
+  const Json load = MeasuredIn(RunTrainer(request))["background_load"];
   EXPECT_EQ(load["threads"], 0);
   EXPECT_EQ(load["units"], 0);
 }

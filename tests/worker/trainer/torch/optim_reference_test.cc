@@ -25,12 +25,8 @@ namespace {
 
 using Tensors = std::vector<at::Tensor>;
 
-std::string Folder() {
-  return std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/tests/worker/trainer/torch/";
-}
-
 Json Reference(const std::string& name) {
-  std::ifstream file(Folder() + "optim_reference/" + name + ".json");
+  std::ifstream file(ReferenceFolder() + "optim_reference/" + name + ".json");
   return Json::parse(file);
 }
 
@@ -204,7 +200,7 @@ struct Trained {
   std::vector<NamedTensor> gradients, after;
 };
 
-Trained Train(const Json& json, const std::string& precision) {
+Trained TrainAsReference(const Json& json, const std::string& precision) {
   at::set_num_threads(1);
   const ModelShape shape{json["channels"], json["side"], json["side"], 10};
   const ModelSettings settings{.name = json["model"],
@@ -244,7 +240,7 @@ Trained Train(const Json& json, const std::string& precision) {
 }
 
 // The largest difference of the norm and of six samples, in units of the root mean square.
-double WorstDifference(const at::Tensor& tensor, const Json& expected) {
+double WorstDifferenceOf(const at::Tensor& tensor, const Json& expected) {
   const at::Tensor flat = tensor.detach().to(at::kDouble).contiguous().flatten();
   const double norm = expected["norm"];
   const double unit = std::max(norm / std::sqrt(static_cast<double>(flat.numel())), 1e-9);
@@ -278,7 +274,7 @@ TEST(OptimReferenceTest, NetworksInEachPrecisionAreThoseOfPyTorch) {
     SCOPED_TRACE(one["model"].get<std::string>() + " " + precision);
     Limits limits = LimitsOf(precision);
     if (one["model"] == "vit") limits.gradient *= 3;  // 38 layers round one after the other.
-    const Trained trained = Train(one, precision);
+    const Trained trained = TrainAsReference(one, precision);
 
     EXPECT_NEAR(trained.loss, one["loss"].get<double>(), limits.loss);
     EXPECT_EQ(trained.gradients.size(), one["gradients"].size());
@@ -290,11 +286,11 @@ TEST(OptimReferenceTest, NetworksInEachPrecisionAreThoseOfPyTorch) {
           gradient.name.ends_with(".bias")) {
         continue;
       }
-      EXPECT_LT(WorstDifference(gradient.value, expected), limits.gradient) << gradient.name;
+      EXPECT_LT(WorstDifferenceOf(gradient.value, expected), limits.gradient) << gradient.name;
     }
     EXPECT_EQ(trained.after.size(), one["after"].size());
     for (const NamedTensor& tensor : trained.after) {
-      EXPECT_LT(WorstDifference(tensor.value, one["after"][tensor.name]), limits.after)
+      EXPECT_LT(WorstDifferenceOf(tensor.value, one["after"][tensor.name]), limits.after)
           << tensor.name;
     }
   }
@@ -308,13 +304,13 @@ TEST(OptimReferenceTest, GradientsInBf16AreThoseOfPythonsAutocastBitForBit) {
     GTEST_SKIP() << "SKIPPED: set NOISEFLOOR_PYTHON_TORCH to a Python with torch";
   const std::string path = testing::TempDir() + "/bf16_bits.json";
   const std::string command =
-      std::string(python) + " " + Folder() + "make_optim_reference.py --bits " + path;
+      std::string(python) + " " + ReferenceFolder() + "make_optim_reference.py --bits " + path;
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
   std::ifstream file(path);
   const Json bits = Json::parse(file);
   const Json cases = Reference("networks");
   for (size_t i = 0; i < bits.size(); ++i) {
-    const Trained trained = Train(cases[3 * i], "bf16");
+    const Trained trained = TrainAsReference(cases[3 * i], "bf16");
     for (const NamedTensor& gradient : trained.gradients) {
       const auto theirs = bits[i][gradient.name].get<std::vector<int32_t>>();
       const auto ours = HostValues(gradient.value);
@@ -336,7 +332,7 @@ TEST(OptimReferenceTest, ScriptMakesTheSameFilesAgain) {
   const std::string folder = testing::TempDir() + "/optim_reference_again";
   std::filesystem::create_directories(folder);
   const std::string command =
-      std::string(python) + " " + Folder() + "make_optim_reference.py " + folder;
+      std::string(python) + " " + ReferenceFolder() + "make_optim_reference.py " + folder;
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
   for (const char* name : {"optimizers", "schedules"}) {
     std::ifstream file(folder + "/" + name + ".json");
@@ -353,7 +349,7 @@ TEST(OptimReferenceTest, ScriptMakesTheSameFilesAgain) {
 }
 
 // Says whether convolutions of a GPU may round to TF32 while it is asked.
-class Witness final : public Model {
+class PrecisionWitness final : public Model {
  public:
   at::Tensor Forward(const at::Tensor& images, const ForwardPass&) const override {
     const at::Context& context = at::globalContext();
@@ -382,7 +378,7 @@ TEST(PrecisionTest, Tf32IsOnForTrainingAndOffForTests) {
   const Split split{shape, std::vector<uint8_t>(4), std::vector<int64_t>(1)};
   const Augmenter augmenter{shape, {}, Layout::kNhwc};
   ThreadTeam team{1, [] {}};
-  const Witness witness;
+  const PrecisionWitness witness;
 
   EXPECT_TRUE(
       Evaluator({.training = plan}, split, augmenter, team).Predict(witness, 2, at::kCPU).ok());

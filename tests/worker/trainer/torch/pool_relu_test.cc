@@ -32,17 +32,17 @@ class PoolReluTorchTest : public testing::Test {
   }
 };
 
-struct Case {
+struct PoolCase {
   std::vector<int64_t> sizes;
   bool odd;  // Few values, all of them odd in comparisons.
 };
 
-std::ostream& operator<<(std::ostream& out, const Case& c) {
+std::ostream& operator<<(std::ostream& out, const PoolCase& c) {
   return out << at::IntArrayRef(c.sizes) << (c.odd ? " odd" : "");
 }
 
-std::vector<Case> Cases() {
-  std::vector<Case> cases;
+std::vector<PoolCase> Cases() {
+  std::vector<PoolCase> cases;
   for (const bool odd : {false, true}) {
     for (const int64_t channels : {3, 16, 40}) {
       for (const int64_t side : {2, 3, 8}) {
@@ -82,19 +82,19 @@ std::vector<int32_t> Bits(const at::Tensor& values) {
   return {data, data + bits.numel()};
 }
 
-struct Passed {
+struct PassedPool {
   at::Tensor out, gradient;
 };
 
 template <typename Operation>
-Passed Pass(const Operation& operation, const at::Tensor& values, const at::Tensor& gradient) {
+PassedPool Pass(const Operation& operation, const at::Tensor& values, const at::Tensor& gradient) {
   const at::Tensor x = values.detach().clone(at::MemoryFormat::Preserve).requires_grad_(true);
   const at::Tensor out = operation(x);
   out.backward(gradient);
   return {out, x.grad()};
 }
 
-void ExpectSameBits(const Passed& ours, const Passed& theirs) {
+void ExpectSameBits(const PassedPool& ours, const PassedPool& theirs) {
   EXPECT_EQ(ours.out.sizes(), theirs.out.sizes());
   EXPECT_EQ(ours.out.strides(), theirs.out.strides());
   EXPECT_EQ(Bits(ours.out), Bits(theirs.out));
@@ -103,11 +103,11 @@ void ExpectSameBits(const Passed& ours, const Passed& theirs) {
 }
 
 TEST_F(PoolReluTorchTest, ValuesAndGradientsAreLibTorchsBitForBit) {
-  for (const Case& c : Cases()) {
+  for (const PoolCase& c : Cases()) {
     SCOPED_TRACE(testing::Message() << c);
     const at::Tensor x = Draw(c.sizes, 1, c.odd).contiguous(kLast);
     const at::Tensor gradient = Draw(Theirs(x).sizes(), 2, c.odd);
-    const Passed theirs = Pass(Theirs, x, gradient);
+    const PassedPool theirs = Pass(Theirs, x, gradient);
 
     ExpectSameBits(Pass(PoolThenRelu, x, gradient), theirs);
     ExpectSameBits(Pass(PoolThenRelu, x, gradient.contiguous(kLast)), theirs);
@@ -118,7 +118,7 @@ TEST_F(PoolReluTorchTest, ValuesAndGradientsAreLibTorchsBitForBit) {
 }
 
 TEST_F(PoolReluTorchTest, TheirDefinitionIsOursWhateverTheForm) {
-  for (const Case& c : Cases()) {
+  for (const PoolCase& c : Cases()) {
     SCOPED_TRACE(testing::Message() << c);
     const at::Tensor x = Draw(c.sizes, 1, c.odd).contiguous(kLast);
     const PoolShape shape{c.sizes[2], c.sizes[3], c.sizes[1]};
@@ -145,8 +145,8 @@ TEST_F(PoolReluTorchTest, OtherTypesAndLayoutsAreLibTorchsOwn) {
 
   ExpectSameBits(Pass(PoolThenRelu, plain, gradient), Pass(Theirs, plain, gradient));
   const at::Tensor doubles = plain.to(at::kDouble).contiguous(kLast);
-  const Passed ours = Pass(PoolThenRelu, doubles, gradient.to(at::kDouble));
-  const Passed theirs = Pass(Theirs, doubles, gradient.to(at::kDouble));
+  const PassedPool ours = Pass(PoolThenRelu, doubles, gradient.to(at::kDouble));
+  const PassedPool theirs = Pass(Theirs, doubles, gradient.to(at::kDouble));
   EXPECT_TRUE(ours.out.equal(theirs.out));
   EXPECT_TRUE(ours.gradient.equal(theirs.gradient));
   EXPECT_ANY_THROW(PoolThenRelu(Draw({2, 16, 1, 4}, 1, false).contiguous(kLast)));
@@ -157,7 +157,7 @@ TEST_F(PoolReluTorchTest, TheNumberOfThreadsChangesNoBit) {
   const at::Tensor x = Draw({8, 32, 31, 33}, 1, true).contiguous(kLast);
   const at::Tensor gradient = Draw({8, 32, 15, 16}, 2, true).contiguous(kLast);
   at::set_num_threads(1);
-  const Passed alone = Pass(PoolThenRelu, x, gradient);
+  const PassedPool alone = Pass(PoolThenRelu, x, gradient);
 
   at::set_num_threads(3);
   ExpectSameBits(Pass(PoolThenRelu, x, gradient), alone);

@@ -21,10 +21,6 @@
 namespace noisefloor::trainer {
 namespace {
 
-std::string Folder() {
-  return std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/tests/worker/trainer/torch/";
-}
-
 Json ReadJson(const std::string& path) {
   std::ifstream file(path);
   return Json::parse(file);
@@ -156,7 +152,7 @@ class ReferenceTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReferenceTest, GradientsAndStepsAgreeWithPythonToRounding) {
   at::set_num_threads(1);
-  const Json json = ReadJson(Folder() + "reference/" + GetParam() + ".json");
+  const Json json = ReadJson(ReferenceFolder() + "reference/" + GetParam() + ".json");
   Case one(json);
 
   one.Run();
@@ -185,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ReferenceFilesTest, EveryNetworkHasACaseInDoubles) {
   std::set<std::string> seen;
   size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(Folder() + "reference")) {
+  for (const auto& entry : std::filesystem::directory_iterator(ReferenceFolder() + "reference")) {
     const Json json = ReadJson(entry.path());
     if (json.value("type", "float32") == "float64") seen.insert(json["model"].get<std::string>());
     ++files;
@@ -230,10 +226,11 @@ TEST(ReferenceFilesTest, ScriptMakesTheSameFilesAgain) {
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
 
-  const std::string command = std::string(python) + " " + Folder() + "make_reference.py " + folder;
+  const std::string command =
+      std::string(python) + " " + ReferenceFolder() + "make_reference.py " + folder;
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
 
-  for (const auto& entry : std::filesystem::directory_iterator(Folder() + "reference")) {
+  for (const auto& entry : std::filesystem::directory_iterator(ReferenceFolder() + "reference")) {
     SCOPED_TRACE(entry.path().filename());
     Json old = ReadJson(entry.path());
     Json fresh = ReadJson(folder + "/" + entry.path().filename().string());
