@@ -12,7 +12,7 @@ namespace noisefloor::test {
 
 namespace {
 
-constexpr absl::Duration kPatience = absl::Minutes(2);
+constexpr absl::Duration kServePatience = absl::Minutes(2);
 
 }  // namespace
 
@@ -38,7 +38,7 @@ absl::Status Served::Start(const std::string& address) {
       Process process,
       Process::Start(disk_ == nullptr ? arguments : disk_->Under(arguments), folder_ + "/log"));
   process_.emplace(std::move(process));
-  const auto line = process_->ReadLine(kPatience);
+  const auto line = process_->ReadLine(kServePatience);
   if (!line.ok()) return Annotate(line.status(), Log());
   const std::string before = " listens on ";
   const size_t begin = line->find(before) + before.size();
@@ -56,7 +56,7 @@ absl::Status Served::SetUpAccess() const {
                       Process::Start({NOISEFLOOR, "access", "init", AccessFolder(),
                                       "--home=" + home(), "--address=127.0.0.1:7077"},
                                      folder_ + "/log"));
-  NF_ASSIGN_OR_RETURN(const int code, process.Wait(kPatience));
+  NF_ASSIGN_OR_RETURN(const int code, process.Wait(kServePatience));
   if (code == 0) return absl::OkStatus();
   return MakeError(absl::StatusCode::kInternal, "access init: " + Log());
 }
@@ -73,7 +73,7 @@ void Served::Kill() { process_.reset(); }
 
 absl::Status Served::Stop() {
   process_->Signal(SIGTERM);
-  NF_ASSIGN_OR_RETURN(const int code, process_->Wait(kPatience));
+  NF_ASSIGN_OR_RETURN(const int code, process_->Wait(kServePatience));
   if (code == 0) return absl::OkStatus();
   return MakeError(absl::StatusCode::kInternal,
                    "the coordinator ended with " + std::to_string(code) + ": " + Log());

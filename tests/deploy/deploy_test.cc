@@ -5,7 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,6 +26,8 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kSummary[] =
     "100% tests passed, 0 tests failed out of 2\n"
@@ -247,23 +253,25 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
 
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(Content(checkout_.Path("called")), "");
-  EXPECT_THAT(again.out, MatchesRegex("setup: system packages: all [0-9]+ are there\n"
-                                      "setup: system packages: all [0-9]+ are there\n"
-                                      "setup: system packages: all 1 are there\n"
-                                      "setup: google.rpc: in .*/cache/googleapis-.*\n"
-                                      "setup: NVRTC: in .*/cache/nvrtc-.*\n"
-                                      "setup: libtorch: in .*/cache/stacks/.*\n"
-                                      "setup: python: in .*/cache/stacks/.*\n"
-                                      "setup: Python with torch: .*/cache/python-torch\n"
-                                      "setup: Python with jax: .*/cache/python-jax\n"
-                                      "setup: Python with mypy: .*/cache/python-mypy\n"
-                                      "setup: Python with client: .*/cache/python-client\n"
-                                      "setup: Python with kubernetes: .*/cache/python-kubernetes\n"
-                                      "setup: Debian .minimal.: .*-12-minimal.tar\n"
-                                      "setup: Debian .machine.: .*-12-machine.tar\n"
-                                      "setup: page packages: in .*\n"
-                                      "setup: buf: in .*\n"
-                                      "setup: done\n"));
+  // What is looked for side by side has no order.
+  EXPECT_THAT(again.out, StartsWith("setup: system packages: all "));
+  EXPECT_THAT(again.out, EndsWith("\nsetup: done\n"));
+  EXPECT_THAT(std::vector<std::string>(absl::StrSplit(absl::StripSuffix(again.out, "\n"), '\n')),
+              UnorderedElementsAre(MatchesRegex("setup: system packages: all [0-9]+ are there"),
+                                   MatchesRegex("setup: google.rpc: in .*/cache/googleapis-.*"),
+                                   MatchesRegex("setup: NVRTC: in .*/cache/nvrtc-.*"),
+                                   MatchesRegex("setup: libtorch: in .*/cache/stacks/.*"),
+                                   MatchesRegex("setup: stack torch-2.7-cu126: in .*/cache/.*"),
+                                   MatchesRegex("setup: python: in .*/cache/stacks/.*"),
+                                   MatchesRegex("setup: Python with torch: .*/cache/python-torch"),
+                                   MatchesRegex("setup: Python with jax: .*/cache/python-jax"),
+                                   MatchesRegex("setup: Python with mypy: .*/cache/python-mypy"),
+                                   MatchesRegex("setup: Python with client: .*/python-client"),
+                                   MatchesRegex("setup: Python with kubernetes: .*-kubernetes"),
+                                   MatchesRegex("setup: Debian .minimal.: .*-12-minimal.tar"),
+                                   MatchesRegex("setup: Debian .machine.: .*-12-machine.tar"),
+                                   MatchesRegex("setup: page packages: in .*"),
+                                   MatchesRegex("setup: buf: in .*"), "setup: done"));
 }
 
 TEST_F(SetupTest, PythonsTorchFindsLibrariesThatStandInForThoseOfAGpu) {
@@ -290,9 +298,9 @@ TEST_F(SetupTest, SizesAreSaidBeforeAnythingIsFetched) {
   EXPECT_THAT(Content(checkout_.Path("told_apt-get")),
               EndsWith("installing 1 (download: 12.3 MB/45.6 MB): cmake\n"));
   EXPECT_THAT(Content(checkout_.Path("told_pip")),
-              MatchesRegex(".*libtorch: downloading about [0-9]+ MB into [^\n]*\n"));
+              MatchesRegex(".*libtorch: downloading about [0-9]+ MB into [^\n]*\n.*"));
   EXPECT_THAT(Content(checkout_.Path("told_npm")),
-              MatchesRegex(".*page packages: downloading about [0-9]+ MB into [^\n]*\n"));
+              MatchesRegex(".*page packages: downloading about [0-9]+ MB into [^\n]*\n.*"));
 }
 
 TEST_F(SetupTest, SystemPackagesThatCannotBeHadAreNamed) {

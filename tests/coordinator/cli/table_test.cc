@@ -7,7 +7,7 @@
 namespace noisefloor::cli {
 namespace {
 
-std::string Printed(const Table& table, size_t columns, bool bold = false) {
+std::string TextOf(const Table& table, size_t columns, bool bold = false) {
   std::ostringstream out;
   table.Print(out, bold, columns);
   return out.str();
@@ -21,15 +21,15 @@ Table Fleet() {
 }
 
 TEST(TableTest, IsAsWideAsItsCells) {
-  EXPECT_EQ(Printed(Fleet(), 0),
+  EXPECT_EQ(TextOf(Fleet(), 0),
             "worker  slots  classes          seen\n"
             "box         2  sse avx2 avx512  12:00\n"
             "den        16  sse              11:58\n");
-  EXPECT_EQ(Printed(Fleet(), 37), Printed(Fleet(), 0)) << "it fits";
+  EXPECT_EQ(TextOf(Fleet(), 37), TextOf(Fleet(), 0)) << "it fits";
 }
 
 TEST(TableTest, ANarrowTerminalBreaksCellsAtSpaces) {
-  EXPECT_EQ(Printed(Fleet(), 33),
+  EXPECT_EQ(TextOf(Fleet(), 33),
             "worker  slots  classes      seen\n"
             "box         2  sse avx2     12:00\n"
             "               avx512\n"
@@ -37,7 +37,7 @@ TEST(TableTest, ANarrowTerminalBreaksCellsAtSpaces) {
 }
 
 TEST(TableTest, WhatDoesNotFitGoesOnBelowWithItsFirstColumn) {
-  EXPECT_EQ(Printed(Fleet(), 20),
+  EXPECT_EQ(TextOf(Fleet(), 20),
             "worker  slots\n"
             "box         2\n"
             "den        16\n"
@@ -59,7 +59,7 @@ TEST(TableTest, NoLineIsWiderThanTheTerminal) {
   table.Add({std::string(50, 'm'), "b",
              "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9"});
   for (size_t columns = 10; columns < 140; ++columns) {
-    std::istringstream lines(Printed(table, columns));
+    std::istringstream lines(TextOf(table, columns));
     for (std::string line; std::getline(lines, line);) {
       size_t width = 0;
       for (const char c : line) width += (c & 0xC0) != 0x80 ? 1 : 0;
@@ -71,7 +71,7 @@ TEST(TableTest, NoLineIsWiderThanTheTerminal) {
 TEST(TableTest, ACellStaysACell) {
   Table table({"unit"});
   table.Add({"box\x1b[2J\nden  forged"});
-  EXPECT_EQ(Printed(table, 0), "unit\nbox\\x1b[2J\\nden  forged\n");
+  EXPECT_EQ(TextOf(table, 0), "unit\nbox\\x1b[2J\\nden  forged\n");
 }
 
 TEST(WrappedTest, ParagraphsAreBrokenAtSpaces) {
