@@ -109,6 +109,7 @@ Estimate SdEstimate(std::span<const double> values, const std::string& unit) {
 Estimate PooledSdEstimate(std::span<const std::vector<double>> groups, const std::string& unit) {
   double squares = 0;
   int64_t degrees = 0;
+  int64_t n = 0;
   size_t values = 0;
   size_t left_out = 0;
   for (const std::vector<double>& group : groups) {
@@ -119,11 +120,12 @@ Estimate PooledSdEstimate(std::span<const std::vector<double>> groups, const std
     const double sd = SdOf(finite);
     squares += sd * sd * static_cast<double>(finite.size() - 1);
     degrees += static_cast<int64_t>(finite.size()) - 1;
+    n += static_cast<int64_t>(finite.size());
   }
   if (degrees < 1) return Absent(unit, 0, "no block has two members");
   Estimate estimate;
   estimate.value = std::sqrt(squares / static_cast<double>(degrees));
-  estimate.n = degrees + 1;
+  estimate.n = n;
   estimate.unit = unit;
   estimate.method = "root of the variance pooled over blocks, " + std::to_string(degrees) +
                     " degrees of freedom; chi-square, assumes normal values";
@@ -131,9 +133,9 @@ Estimate PooledSdEstimate(std::span<const std::vector<double>> groups, const std
   if (*estimate.value == 0) {
     AddNote(estimate, "inside each block all values are equal: no interval");
   } else {
-    SetInterval(estimate, SdInterval(*estimate.value, estimate.n));
+    SetInterval(estimate, SdInterval(*estimate.value, degrees + 1));
   }
-  estimate.detectable = DetectableSdRatio(estimate.n);
+  estimate.detectable = DetectableSdRatio(degrees + 1);
   estimate.detectable_kind = "ratio";
   return estimate;
 }

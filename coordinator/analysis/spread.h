@@ -23,7 +23,8 @@ Estimate MeanEstimate(std::span<const double> values, const std::string& unit);
 Estimate SdEstimate(std::span<const double> values, const std::string& unit);
 // The standard deviation inside groups of independent values (ddof 1 in each) that share it, but
 // not their means: the root of the pooled variance, with the chi-square interval of its degrees of
-// freedom; n is these + 1. Absent where no group has two finite values.
+// freedom; n counts the values in groups of two or more. Absent where no group has two finite
+// values.
 Estimate PooledSdEstimate(std::span<const std::vector<double>> groups, const std::string& unit);
 // Largest minus smallest, without an interval: it grows with n.
 Estimate RangeEstimate(std::span<const double> values, const std::string& unit);

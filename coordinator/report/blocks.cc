@@ -38,8 +38,9 @@ Estimate SdInsideBlocks(const Gathered& gathered, const std::vector<const Cohort
   return analysis::PooledSdEstimate(blocks, "fraction");
 }
 
-std::string LabelOf(const Cohort& cohort) {
+std::string LabelOf(const Cohort& cohort, bool several_stacks) {
   std::string label = cohort.plan + ", " + cohort.hardware;
+  if (several_stacks) label += ", " + StackName(cohort.stack);
   return cohort.axes_label.empty() ? label : label + ", " + cohort.axes_label;
 }
 
@@ -53,11 +54,12 @@ std::vector<BlockSummary> BuildBlocks(const Gathered& gathered,
   for (const Cohort& cohort : cohorts) {
     groups[{cohort.axes, cohort.plan, cohort.hardware, cohort.stack}].push_back(&cohort);
   }
+  const bool several_stacks = HaveSeveralStacks(gathered.cells);
   std::vector<BlockSummary> summaries;
   for (const auto& [key, group] : groups) {
     if (group.size() < 2) continue;
     BlockSummary& summary = summaries.emplace_back();
-    summary.label = LabelOf(*group[0]);
+    summary.label = LabelOf(*group[0], several_stacks);
     summary.plan = group[0]->plan;
     summary.axes_label = group[0]->axes_label;
     summary.hardware = group[0]->hardware;

@@ -12,6 +12,8 @@ Json ToJson(const ShiftClaim& s) {
           {"p_holm", Number(s.p_holm)},
           {"least_p", Number(s.least_p)},
           {"arrangements", s.arrangements},
+          {"replicates", s.replicates},
+          {"blocks", s.blocks},
           {"shown", s.shown},
           {"family", s.family},
           {"note", s.note}};

@@ -117,9 +117,7 @@ std::string ShiftText(const Comparison& comparison) {
     return fmt::format(" Of a shift of the mean answer ({}) nothing is claimed: {}.",
                        SizeOfShift(comparison), shift.note);
   }
-  // Of blocks without a pair nothing was exchanged.
-  const std::string at =
-      AtTheseDraws(comparison.held, comparison.cells_a.size() == 1 ? 1 : comparison.draws);
+  const std::string at = AtTheseDraws(comparison.held, shift.blocks);
   if (shift.shown) {
     return fmt::format(" The {} shifts the mean answer{}: {} ({}).", Word(comparison.factor), at,
                        SizeOfShift(comparison), Corrected(shift));

@@ -158,6 +158,7 @@ Json ToJson(const CostSamples& one) {
           {"rounds", one.rounds},
           {"deterministic", one.deterministic},
           {"plan", one.plan},
+          {"device_rounds", one.device_rounds},
           {"deterministic_device", one.deterministic_device},
           {"plan_device", one.plan_device}};
 }
@@ -223,16 +224,17 @@ class Csv {
 };
 
 void AddSteps(const CostRow& row, const CostSamples& one, Csv& csv) {
-  const auto add = [&](std::string_view arm, const char* metric, const std::vector<double>& of) {
+  const auto add = [&](std::string_view arm, const char* metric, const std::vector<int64_t>& rounds,
+                       const std::vector<double>& of) {
     for (size_t i = 0; i < of.size(); ++i) {
-      csv.Add(row, {"step", one.member, std::string(arm), "", std::to_string(one.rounds[i])},
-              metric, of[i]);
+      csv.Add(row, {"step", one.member, std::string(arm), "", std::to_string(rounds[i])}, metric,
+              of[i]);
     }
   };
-  add(kDeterministicArm, "wall_seconds", one.deterministic);
-  add(kPlanArm, "wall_seconds", one.plan);
-  add(kDeterministicArm, "device_seconds", one.deterministic_device);
-  add(kPlanArm, "device_seconds", one.plan_device);
+  add(kDeterministicArm, "wall_seconds", one.rounds, one.deterministic);
+  add(kPlanArm, "wall_seconds", one.rounds, one.plan);
+  add(kDeterministicArm, "device_seconds", one.device_rounds, one.deterministic_device);
+  add(kPlanArm, "device_seconds", one.device_rounds, one.plan_device);
 }
 
 void AddKernelCsv(const CostRow& row, const char* table, const KernelsByArm& arms, Csv& csv) {

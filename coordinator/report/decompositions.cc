@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -255,6 +256,10 @@ std::string PhraseOf(const std::string& factor, const Estimate& alone, const Est
 }
 
 std::string TextOf(const SourceDecomposition& of) {
+  if (of.shares.empty()) {
+    return fmt::format("The {} is not taken apart ({}): {}.", DecomposedName(of.figure), of.setting,
+                       of.whole.note);
+  }
   std::vector<std::string> parts;
   std::vector<std::string> unknown;
   for (const std::string& factor : of.factors) {
@@ -280,9 +285,20 @@ std::string TextOf(const SourceDecomposition& of) {
   return text;
 }
 
-std::string NameOf(const Setting& setting, const CellFacts& cell) {
-  const std::string hardware = HardwareName(setting.hardware);
-  return cell.axes_label.empty() ? hardware : hardware + ", " + cell.axes_label;
+std::string NameOf(const Setting& setting, const CellFacts& cell, bool several_stacks) {
+  std::string name = HardwareName(setting.hardware);
+  if (several_stacks) name += ", " + StackName(setting.stack);
+  return cell.axes_label.empty() ? name : name + ", " + cell.axes_label;
+}
+
+// Settings that differ by what their plans free or turn off alone are told apart by these plans.
+void TellApart(std::vector<SourceDecomposition>& all) {
+  std::map<std::string, std::set<std::vector<std::string>>> plans_of;
+  for (const SourceDecomposition& of : all) plans_of[of.setting].insert(of.plans);
+  for (SourceDecomposition& of : all) {
+    if (plans_of.at(of.setting).size() < 2) continue;
+    of.setting += fmt::format(", {} {}", of.plans.size() == 1 ? "plan" : "plans", Listed(of.plans));
+  }
 }
 
 // Fills blocks, whole and shares.
@@ -300,6 +316,7 @@ void TakeApart(const std::vector<DesignBlock>& blocks, int factors, const char* 
   }
 }
 
+// All but their names in full and their texts.
 void Add(const Gathered& gathered, const Setting& setting,
          const std::vector<const CellFacts*>& cells, std::vector<SourceDecomposition>& all) {
   std::vector<Training> trainings = TrainingsOf(gathered, cells);
@@ -310,7 +327,7 @@ void Add(const Gathered& gathered, const Setting& setting,
     return;
   }
   SourceDecomposition facts;
-  facts.setting = NameOf(setting, *cells[0]);
+  facts.setting = NameOf(setting, *cells[0], HaveSeveralStacks(gathered.cells));
   for (const CellFacts* cell : cells) {
     facts.under_trained |= cell->under_trained;
     const bool is_new = std::ranges::find(facts.plans, cell->input->plan) == facts.plans.end();
@@ -329,8 +346,6 @@ void Add(const Gathered& gathered, const Setting& setting,
     if (const std::string why = TooMany(gathered, having.trainings, figure.name); !why.empty()) {
       if (!told) continue;  // Nor would it tell anything: the design identifies no share.
       of.whole = Absent(figure.unit, of.members, why);
-      of.text = fmt::format("The {} is not taken apart ({}): {}.", DecomposedName(of.figure),
-                            of.setting, why);
       all.push_back(std::move(of));
       continue;
     }
@@ -340,7 +355,6 @@ void Add(const Gathered& gathered, const Setting& setting,
       return share.share.value && share.sources.size() == 1;
     });
     if (!any) continue;
-    of.text = TextOf(of);
     all.push_back(std::move(of));
     told = true;
   }
@@ -375,6 +389,8 @@ std::vector<SourceDecomposition> BuildDecompositions(const Gathered& gathered) {
   }
   std::vector<SourceDecomposition> all;
   for (const Setting& setting : order) Add(gathered, setting, settings.at(setting), all);
+  TellApart(all);
+  for (SourceDecomposition& of : all) of.text = TextOf(of);
   return all;
 }
 

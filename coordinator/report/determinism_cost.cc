@@ -81,6 +81,7 @@ CostSamples SamplesOf(const MemberInput& member) {
     samples.deterministic.push_back(seconds);
     samples.plan.push_back(other->second);
     if (!device.contains(round) || !plan_device.contains(round)) continue;
+    samples.device_rounds.push_back(round);
     samples.deterministic_device.push_back(device.at(round));
     samples.plan_device.push_back(plan_device.at(round));
   }

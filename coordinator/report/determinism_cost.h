@@ -37,7 +37,8 @@ struct CostSamples {
   std::vector<int64_t> rounds;
   std::vector<double> deterministic;  // Wall seconds.
   std::vector<double> plan;
-  std::vector<double> deterministic_device;  // On a GPU; else empty.
+  std::vector<int64_t> device_rounds;  // On a GPU those that its events timed in both arms.
+  std::vector<double> deterministic_device;
   std::vector<double> plan_device;
 };
 

@@ -169,8 +169,8 @@ void WarnOfChecks(const Study& study, Warnings& warnings) {
   }
 }
 
-void WarnOfLeftOut(const Study& study, Warnings& warnings) {
-  for (const Comparison& comparison : study.hardware) {
+void WarnOfLeftOut(const std::vector<Comparison>& comparisons, Warnings& warnings) {
+  for (const Comparison& comparison : comparisons) {
     if (comparison.left_out == 0) continue;
     if (comparison.pairs == 0) {
       warnings.Warn(comparison.label,
@@ -338,7 +338,8 @@ void AddWarnings(const Gathered& gathered, Study& study) {
   }
   WarnOfMixtures(gathered, study);
   WarnOfDisturbances(gathered, study);
-  WarnOfLeftOut(study, warnings);
+  WarnOfLeftOut(study.hardware, warnings);
+  WarnOfLeftOut(study.stacks, warnings);
   WarnOfSets(gathered, warnings);
   study.warnings.insert(study.warnings.end(), gathered.warnings.begin(), gathered.warnings.end());
   NoteUncontrolled(gathered, warnings);

@@ -119,16 +119,15 @@ void AddBlocks(const BlockSummary& b, Csv& csv) {
   csv.Add(place, "churn", b.churn);
 }
 
-// n is the number of independent draws (of a test: of replicates).
-void AddShift(const Place& place, const ShiftClaim& shift, int64_t n, Csv& csv) {
-  csv.Add(place, "shift_p", shift.p, n);
-  csv.Add(place, "shift_p_holm", shift.p_holm, n);
-  csv.Add(place, "shift_least_p", shift.least_p, n);
+void AddShift(const Place& place, const ShiftClaim& shift, Csv& csv) {
+  csv.Add(place, "shift_p", shift.p, shift.replicates);
+  csv.Add(place, "shift_p_holm", shift.p_holm, shift.replicates);
+  csv.Add(place, "shift_least_p", shift.least_p, shift.replicates);
 }
 
 void AddTest(const SettingTest& test, Csv& csv) {
   const Place place{std::string(Word(test.factor)) + "_test", "", test.setting, ""};
-  AddShift(place, test.shift, test.replicates, csv);
+  AddShift(place, test.shift, csv);
   csv.AddText(place, "finding", test.text);
 }
 
@@ -148,7 +147,7 @@ void AddComparison(const Comparison& h, Csv& csv) {
   csv.Add(place, "logits_correlation_unpaired", h.logits_correlation_unpaired);
   csv.Add(place, "identical_pairs", static_cast<double>(h.identical_pairs), h.pairs);
   csv.Add(place, "draws", static_cast<double>(h.draws), h.pairs);
-  AddShift(place, h.shift, h.draws, csv);
+  AddShift(place, h.shift, csv);
   csv.AddText(place, "finding", h.text);
 }
 

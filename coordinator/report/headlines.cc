@@ -159,33 +159,47 @@ std::vector<PlanPoint> PointsOf(const Study& study, const std::string& plan) {
   return points;
 }
 
-double MeanChurn(const PlanPoint& point) {
-  std::vector<double> churn;
-  for (const Cohort* cohort : point.cohorts) churn.push_back(*cohort->churn.value);
-  return analysis::MeanOf(churn);
+// What is said of churn: of each class over its blocks where there are several, else of each cell.
+struct Churns {
+  std::vector<const Estimate*> each;  // All have a value.
+  bool over_blocks = false;
+};
+
+Churns ChurnsOf(const PlanPoint& point) {
+  Churns churns;
+  for (const BlockSummary* summary : point.blocks) {
+    if (summary->churn.value) churns.each.push_back(&summary->churn);
+  }
+  churns.over_blocks = !churns.each.empty();
+  if (churns.over_blocks) return churns;
+  for (const Cohort* cohort : point.cohorts) churns.each.push_back(&cohort->churn);
+  return churns;
 }
 
-// "13.12 %, the mean of 3 hardware classes (12.54 % to 13.40 %; n = 6 each)"; of one class or of
-// one row over blocks its interval.
+double MeanChurn(const PlanPoint& point) {
+  std::vector<double> values;
+  for (const Estimate* churn : ChurnsOf(point).each) values.push_back(*churn->value);
+  return analysis::MeanOf(values);
+}
+
+// "13.12 % of the examples, the mean of 3 cells (12.54 % to 13.40 %; n = 5 to 6 members each)"; of
+// one cell, or of one class over its blocks, with its interval.
 std::string ChurnOf(const PlanPoint& point) {
-  std::vector<const Estimate*> each;
-  for (const BlockSummary* summary : point.blocks) each.push_back(&summary->churn);
-  const bool over_blocks = !each.empty();
-  if (!over_blocks) {
-    for (const Cohort* cohort : point.cohorts) each.push_back(&cohort->churn);
-  }
+  const auto [each, over_blocks] = ChurnsOf(point);
   const std::string what = over_blocks ? "block" : "member";
   if (each.size() == 1) {
     return fmt::format("{} of the examples (n = {})", WithInterval(*each[0]),
                        Counted(each[0]->n, what));
   }
-  const auto by_value = [](const Estimate* estimate) { return estimate->value.value_or(0); };
+  const auto by_value = [](const Estimate* churn) { return *churn->value; };
+  const auto by_n = [](const Estimate* churn) { return churn->n; };
   const auto [least, most] = std::ranges::minmax_element(each, {}, by_value);
-  int64_t n = each[0]->n;
-  for (const Estimate* estimate : each) n = std::min(n, estimate->n);
-  return fmt::format("{} of the examples, the mean of {} cells ({} to {}; n = {} each)",
-                     Percent(MeanChurn(point), 2), each.size(), Value(**least), Value(**most),
-                     Counted(n, what));
+  const auto [fewest, largest] = std::ranges::minmax_element(each, {}, by_n);
+  const std::string from = (*fewest)->n == (*largest)->n ? "" : fmt::format("{} to ", (*fewest)->n);
+  return fmt::format("{} of the examples, the mean of {} {} ({} to {}; n = {}{} each)",
+                     Percent(MeanChurn(point), 2), each.size(),
+                     over_blocks ? "means over blocks" : "cells", Value(**least), Value(**most),
+                     from, Counted((*largest)->n, what));
 }
 
 // The standard deviation is the root of the variance pooled over the cells.

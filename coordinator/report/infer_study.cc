@@ -112,6 +112,7 @@ class RowOfPairs {
   void Finish() {
     row_.weights = here_.members();
     row_.accuracy = analysis::MeanEstimate(accuracy_, "fraction");
+    analysis::CutInterval(row_.accuracy, 0, 1);
     row_.share_draws = ShareDraws(trainings_, cells_);
     if (row_.share_draws) DropInterval(row_.accuracy);
     if (row_.weights == 0) {

@@ -88,6 +88,8 @@ struct Candidate {
 };
 
 Candidate RunTest(PairsOfSets& pairs, const Design& design, int64_t sides, ShiftClaim& claim) {
+  claim.replicates = design.total;
+  claim.blocks = std::ssize(design.blocks);
   claim.least_p = analysis::LeastP(sides, design.replicates, design.exchange);
   if (design.total > 0) {
     const analysis::ShiftTest test =

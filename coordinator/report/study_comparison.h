@@ -25,6 +25,8 @@ struct ShiftClaim {
   std::optional<double> p_holm;  // Absent: in no family, for it could never be claimed.
   double least_p = 1;            // The least p that so many replicates can give.
   int64_t arrangements = 0;      // Looked at.
+  int64_t replicates = 0;        // That were exchanged, over blocks: with predictions on all sides.
+  int64_t blocks = 0;            // That they are exchanged inside of; 1 where all are one.
   bool shown = false;            // p_holm <= 5 %: it may be said that the mean answer shifts.
   std::string family;            // Of what tests p_holm is corrected for, in words.
   std::string note;  // Why nothing can be claimed, and which number of replicates could; or "".
@@ -40,7 +42,7 @@ struct SettingTest {
   std::vector<std::string> sides;  // Classes, or stacks.
   std::vector<std::string> held;   // Seeded sources with one draw for each block.
   int64_t blocks = 0;
-  int64_t replicates = 0;  // That every side has finished, over blocks.
+  int64_t replicates = 0;  // With predictions on every side, over blocks.
   bool under_trained = false;
   ShiftClaim shift;
   std::string text;  // In words.

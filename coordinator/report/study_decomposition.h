@@ -20,8 +20,10 @@ struct SourceShare {
 
 // All trainings of one setting, whichever plan they are of, taken apart by the draws they share.
 struct SourceDecomposition {
-  std::string figure;   // "churn", "accuracy", "probabilities", "weights"
-  std::string setting;  // "cpu-amd-avx2, learning_rate=0.05"
+  std::string figure;  // "churn", "accuracy", "probabilities", "weights"
+  // "cpu-amd-avx2, learning_rate=0.05"; with the stack where the study has several, and with the
+  // plans where other plans have another setting of that name.
+  std::string setting;
   std::vector<std::string> plans;
   // Sources that always vary together are one factor. A physical one is in `uncontrolled`, too.
   std::vector<std::string> factors;

@@ -196,8 +196,8 @@ void AddChecks(const Study& study, TextPage& page) {
 const Cohort* Noisiest(const Study& study) {
   const Cohort* noisiest = nullptr;
   for (const Cohort& cohort : study.cohorts) {
-    if (cohort.under_trained || cohort.per_class.empty() || !cohort.churn.value) continue;
-    if (*cohort.churn.value == 0) continue;
+    if (cohort.all_fixed || cohort.under_trained || cohort.per_class.empty()) continue;
+    if (cohort.churn.value.value_or(0) == 0) continue;
     if (noisiest == nullptr || *cohort.churn.value > *noisiest->churn.value) noisiest = &cohort;
   }
   return noisiest;
@@ -268,7 +268,10 @@ void AddExamples(const Study& study, TextPage& page) {
   if (!divergent.groups_text.empty()) page.Line(divergent.groups_text);
 }
 
-// Examples that follow the class, or the stack, where one is known to.
+constexpr size_t kShownSensitive = 5;
+
+// Examples that follow the class, or the stack, where some are known to; others that flip may do so
+// by chance.
 void AddSensitive(const Study& study, TextPage& page) {
   const auto shown = [](const SensitiveExamples& s) { return !s.found.empty(); };
   if (std::ranges::none_of(study.sensitive, shown)) return;
@@ -276,14 +279,18 @@ void AddSensitive(const Study& study, TextPage& page) {
   for (const SensitiveExamples& of : study.sensitive) {
     if (!shown(of)) continue;
     TextRows rows;
-    for (size_t k = 0; k < std::min<size_t>(5, of.most.size()); ++k) {
-      const SensitiveExample& example = of.most[k];
+    for (const SensitiveExample& example : of.most) {
+      if (rows.size() == kShownSensitive) break;
+      if (std::ranges::find(of.found, example.example) == of.found.end()) continue;
       rows.push_back({fmt::format("{} ({})", example.example, example.label_name), example.said_a,
                       example.said_b, fmt::format("{} of {}", example.flips, of.draws),
                       WithInterval(example.rate)});
     }
     page.Table({"example", of.side_a, of.side_b, "flips", "rate, shrunk"}, rows);
     page.Line(of.text);
+    if (of.found.size() > rows.size()) {
+      page.Line(fmt::format("The table shows {} of these {}.", rows.size(), of.found.size()));
+    }
   }
 }
 

@@ -134,6 +134,13 @@ std::string HardwareName(const std::string& hardware) {
   return hardware.empty() ? "any" : hardware;
 }
 
+std::string StackName(const std::string& stack) { return stack.empty() ? "no stack yet" : stack; }
+
+bool HaveSeveralStacks(const std::vector<CellFacts>& cells) {
+  return std::ranges::any_of(
+      cells, [&](const CellFacts& cell) { return cell.input->stack != cells[0].input->stack; });
+}
+
 std::string SettingOf(const CellFacts& cell) {
   return cell.axes_label.empty() ? cell.input->plan : cell.input->plan + ", " + cell.axes_label;
 }
@@ -154,18 +161,16 @@ std::string SharingText(std::span<const std::string> shared) {
 
 void SetLabels(std::vector<CellFacts>& cells) {
   AxisNames axes;
-  std::set<std::string> stacks;
   std::set<uint32_t> blocks;
   for (const CellFacts& cell : cells) {
     axes.Add(*cell.input);
-    stacks.insert(cell.input->stack);
     blocks.insert(cell.input->block);
   }
+  const bool several_stacks = HaveSeveralStacks(cells);
   for (CellFacts& cell : cells) {
     cell.axes_label = axes.LabelOf(*cell.input);
     cell.label = cell.input->plan + ", " + HardwareName(cell.input->hardware);
-    const std::string& stack = cell.input->stack;  // Empty until a worker has taken the cell.
-    if (stacks.size() > 1) cell.label += ", " + (stack.empty() ? "no stack yet" : stack);
+    if (several_stacks) cell.label += ", " + StackName(cell.input->stack);
     if (!cell.axes_label.empty()) cell.label += ", " + cell.axes_label;
     if (blocks.size() > 1) cell.label += fmt::format(", block {}", cell.input->block);
   }

@@ -37,6 +37,12 @@ std::string Counted(int64_t count, std::string_view thing);
 // The name of a hardware class; a cell that names none runs on any.
 std::string HardwareName(const std::string& hardware);
 
+// The name of a stack; a cell has none until a worker has taken it.
+std::string StackName(const std::string& stack);
+
+// Have the cells several stacks, so that names must say which?
+bool HaveSeveralStacks(const std::vector<CellFacts>& cells);
+
 // "algo, learning_rate=0.05": plan and point of the axes. SetLabels comes first.
 std::string SettingOf(const CellFacts& cell);
 

@@ -219,6 +219,7 @@ test("means over blocks have a table, where there are blocks", async () => {
   const [a, b] = [study.cohorts[3], study.cohorts[6]];
   value.blocks = [a, b].map((c) => ({ label: `${c.plan}, ${c.hardware}`, cells: [c.cell, c.cell + 27],
     accuracy: { ...c.accuracy, n: 2 }, accuracy_sd: { ...c.accuracy_sd, n: 2 }, churn: { ...c.churn, n: 2 } }));
+  value.blocks[1].cells.push(b.cell + 9);  // A block of which nothing is done is in no mean.
   const { page, heard } = await open(value);
   const table = figureOf(page, "Over blocks");
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -100,20 +101,22 @@ TEST(SensitiveTest, BeyondTheLargestPThatTheLevelAllowsNothingIsFound) {
 // number of rejections the largest p that is allowed for it.
 std::vector<bool> SlowDiscoveries(const std::vector<FlipsAbout>& about, double level) {
   const auto m = static_cast<double>(about.size());
-  const auto largest_up_to = [](int64_t flips, double t) {  // F_i
+  std::map<int64_t, std::vector<double>> p_of;  // By flips.
+  for (const FlipsAbout& one : about) {
+    if (!p_of[one.flips].empty()) continue;
+    for (int64_t fewer = 0; fewer <= one.flips; ++fewer) {
+      p_of[one.flips].push_back(SignTestP({0, one.flips, fewer}));
+    }
+  }
+  const auto largest_up_to = [&](int64_t flips, double t) {  // F_i
     double largest = 0;
-    for (int64_t fewer = 0; fewer <= flips; ++fewer) {
-      const double p = SignTestP({0, flips, fewer});
+    for (const double p : p_of.at(flips)) {
       if (p <= t) largest = std::max(largest, p);
     }
     return largest;
   };
   std::vector<double> support;
-  for (const FlipsAbout& one : about) {
-    for (int64_t fewer = 0; fewer <= one.flips; ++fewer) {
-      support.push_back(SignTestP({0, one.flips, fewer}));
-    }
-  }
+  for (const auto& [flips, p] : p_of) support.insert(support.end(), p.begin(), p.end());
   double last = 0;
   for (const double t : support) {
     double sum = 0;

@@ -57,6 +57,18 @@ TEST_F(PlanTest, APlanTakesItsTimeFromEndedMembers) {
   EXPECT_THAT(plan->warnings, Each(HasSubstr("algo frees")));  // What acts on nothing.
 }
 
+// Half of the cells may train on any class: the same slots take both.
+TEST_F(PlanTest, WorkOfSeveralClassesSharesTheSlotsThatServeThem) {
+  const std::vector<FleetWorker> fleet = {Box(2, "torch-2.11")};
+  sweep::Sweep sweep = sample::Content();
+  sweep.hardware = {"", "cpu-test-avx2"};
+
+  const auto plan = home_.query().PlanSweep(sweep, fleet);
+
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_DOUBLE_EQ(plan->expected_seconds, 24 * 47.0 / 2);
+}
+
 // Older ones may have run on another build: of more than a thousand they do not count.
 TEST_F(PlanTest, OfManyEndedMembersTheNewestSayHowLongOneTakes) {
   const MemberId member = sample::Member(0, 0);

@@ -324,6 +324,15 @@ TEST(ContrastsTest, BlocksOfBothSidesArePairedWhereBothHaveSome) {
   EXPECT_TRUE(contrast.paired);
   EXPECT_TRUE(contrast.over_blocks);
   EXPECT_EQ(contrast.draws, 3);
+
+  TinyStudy two(kContrastExamples, 4);  // Blocks: of so few nothing would be told.
+  for (const uint32_t block : {0u, 1u}) {
+    two.AddCell("algo", Algo(), "cpu-a", block);
+    AddReplicates(two, 3, 30, block + 1);
+    two.AddCell("impl", Impl(), "cpu-a", block);
+    AddReplicates(two, 3, 10, block + 5);
+  }
+  EXPECT_FALSE(BuildStudy(two.input).contrasts.at(0).paired);
 }
 
 TEST(ContrastsTest, StacksThatDifferAsWellAreSaid) {

@@ -47,9 +47,10 @@ std::vector<int16_t> CrossedAnswersOf(uint32_t block, uint32_t init, uint32_t or
 States Both() { return StatesWithFree({NoiseSource::kInit, NoiseSource::kDataOrder}); }
 
 // Every combination of two draws of each in so many blocks.
-void AddCrossing(TinyStudy& tiny, uint32_t blocks) {
+void AddCrossing(TinyStudy& tiny, uint32_t blocks, const std::string& plan = "crossed",
+                 const States& states = Both(), const std::string& stack = "stack") {
   for (uint32_t block = 0; block < blocks; ++block) {
-    tiny.AddCell("crossed", Both(), "cpu-a", block);
+    tiny.AddCell(plan, states, "cpu-a", block).stack = stack;
     for (const uint32_t init : {1u, 2u}) {
       for (const uint32_t order : {1u, 2u}) {
         MemberInput& member = tiny.AddMember(CrossedAnswersOf(block, init, order));
@@ -161,6 +162,47 @@ TEST(DecompositionsTest, ClassesAndSourcesThatAreOffAreTakenApartByThemselves) {
   const auto decompositions = BuildStudy(tiny.input).decompositions;
   ASSERT_EQ(decompositions.size(), 3u);
   EXPECT_EQ(decompositions[0].members, 12);
+}
+
+std::vector<std::string> SettingsOf(const Study& study, const std::string& figure) {
+  std::vector<std::string> settings;
+  for (const SourceDecomposition& of : study.decompositions) {
+    if (of.figure == figure) settings.push_back(of.setting);
+  }
+  return settings;
+}
+
+TEST(DecompositionsTest, SettingsOfSeveralStacksAreNamedByThem) {
+  TinyStudy tiny(kCrossedExamples, 2);
+  AddCrossing(tiny, 3, "crossed", Both(), "ours");
+  AddCrossing(tiny, 3, "crossed", Both(), "theirs");
+
+  const Study study = BuildStudy(tiny.input);
+
+  for (const char* figure : {"churn", "accuracy", "probabilities"}) {
+    EXPECT_THAT(SettingsOf(study, figure), ElementsAre("cpu-a, ours", "cpu-a, theirs"));
+  }
+  EXPECT_THAT(study.decompositions.at(0).text, HasSubstr("; cpu-a, ours, 12 trainings, 3 blocks)"));
+  EXPECT_THAT(StudyToCsv(study), AllOf(HasSubstr("sources,,\"cpu-a, ours\",init,churn_total,"),
+                                       HasSubstr("sources,,\"cpu-a, theirs\",init,churn_total,")));
+}
+
+TEST(DecompositionsTest, SettingsThatOnlyTheirPlansTellApartAreNamedByThese) {
+  TinyStudy tiny(kCrossedExamples, 2);
+  States physical = Both();
+  physical[NoiseSource::kReduceOrder] = SourceState::kFree;
+  AddCrossing(tiny, 3);
+  AddCrossing(tiny, 3, "loose", physical);
+  tiny.AddCell("impl", StatesWithFree({NoiseSource::kReduceOrder}), "cpu-a", 0);
+  tiny.AddMember(CrossedAnswersOf(0, 5, 5));
+
+  const Study study = BuildStudy(tiny.input);
+
+  for (const char* figure : {"churn", "accuracy", "probabilities"}) {
+    EXPECT_THAT(SettingsOf(study, figure),
+                ElementsAre("cpu-a, plan crossed", "cpu-a, plans loose and impl"));
+  }
+  EXPECT_THAT(study.decompositions.at(0).text, HasSubstr("; cpu-a, plan crossed, 12 trainings"));
 }
 
 // Of two classes and logits of 0 and 1 every difference of answers moves both probabilities by

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -117,6 +118,33 @@ TEST(DeterminismCostTest, OfSeveralMembersTheIntervalIsOverMembers) {
   EXPECT_EQ(study.rows[0].ratio.n, 2);
   EXPECT_NEAR(*study.rows[0].ratio.high, 1.5 * std::exp(1.27062), 1e-4);
   EXPECT_DOUBLE_EQ(study.rows[0].kernels.at("deterministic")[0].launches, 3);
+}
+
+TEST(DeterminismCostTest, BitsThatDifferInOneMemberDiffer) {
+  StudyInput input = Input();
+  for (const size_t equal : {0, 1}) {
+    input.members = {Member(0, 0, 1.5), Member(0, 1, 1.5)};
+    EXPECT_EQ(BuildCost(input, {"", ""}).rows[0].bits, "different");
+    input.members[equal].hashes.plan_weights = "a";
+    EXPECT_EQ(BuildCost(input, {"", ""}).rows[0].bits, "different") << equal;
+    input.members[1 - equal].hashes.plan_weights = "a";
+    EXPECT_EQ(BuildCost(input, {"", ""}).rows[0].bits, "equal");
+  }
+}
+
+TEST(DeterminismCostTest, OfSeveralRowsBothEndsAreTold) {
+  StudyInput input = Input();
+  input.cells.push_back(Cell(1, "resnet50", "nvidia-v100"));
+  input.members.push_back(Member(1, 0, 2.5));
+  const CostStudy study = BuildCost(input, {"", ""});
+  ASSERT_EQ(study.headlines.size(), 2u);
+  EXPECT_EQ(study.headlines[0],
+            "A deterministic step takes from 1.500 [1.248, 1.803] times as long (vgg16, kernel=7 "
+            "on nvidia-v100; n = 4 rounds of one process) to 2.500 [2.080, 3.004] times as long "
+            "(resnet50, kernel=7 on nvidia-v100; n = 4 rounds of one process) as one as the plan "
+            "says.");
+  EXPECT_THAT(study.headlines[1],
+              HasSubstr("At the largest ratio one deterministic run takes 25 % of the time"));
 }
 
 TEST(DeterminismCostTest, WhatCostsNothingByConstructionIsVacuous) {
@@ -233,6 +261,30 @@ TEST(CostTextTest, AGpusOwnTimesHaveARatioOfTheirOwn) {
   EXPECT_NEAR(*study.rows[0].device_ratio.value, 3, 1e-12);
   EXPECT_THAT(RenderCostTables(study), HasSubstr("GPU's ratio"));
   EXPECT_THAT(CostToCsv(study), HasSubstr(",device_ratio,3"));
+}
+
+// A round whose device time one arm lacks has wall times all the same.
+TEST(CostTextTest, AGpusTimesStandByTheirOwnRounds) {
+  StudyInput input = Input();
+  for (int round = 1; round <= 4; ++round) {
+    input.members[0].curves["plan/device_seconds"].push_back({round, 0, 1.0 * round});
+    input.members[0].curves["deterministic/device_seconds"].push_back({round, 0, 3.0 * round});
+  }
+  auto& device = input.members[0].curves["deterministic/device_seconds"];
+  device.erase(device.begin() + 1);
+  const CostStudy study = BuildCost(input, {""});
+  const std::string csv = CostToCsv(study);
+  const auto row = [](const std::string& arm, int round, const std::string& seconds) {
+    return fmt::format("s1c0r0,{},,{},device_seconds,{},,,1,\n", arm, round, seconds);
+  };
+  for (const int round : {1, 3, 4}) {
+    EXPECT_THAT(csv, HasSubstr(row("deterministic", round, std::to_string(3 * round))));
+    EXPECT_THAT(csv, HasSubstr(row("plan", round, std::to_string(round))));
+  }
+  EXPECT_THAT(csv, Not(HasSubstr(",2,device_seconds,")));
+  EXPECT_THAT(csv, HasSubstr("s1c0r0,plan,,2,wall_seconds,"));
+  const auto json = nlohmann::json::parse(CostToJson(study));
+  EXPECT_EQ(json["rows"][0]["samples"][0]["device_rounds"], nlohmann::json({1, 3, 4}));
 }
 
 TEST(CostTextTest, JsonHasEverySampleAndTheNamesOfTheFields) {

@@ -225,7 +225,8 @@ void EachEstimate(Study& study, const Visit& visit) {
 Study DistinctStudy() {
   Study study = BuildStudy(MakeExampleStudy({.groups = true}).input);
   study.blocks = {{.label = "algo, x", .cells = {3, 4}}, {.label = "impl, y", .cells = {6, 7}}};
-  study.sensitive[0].found = {1};  // So that tables show it.
+  SensitiveExamples& sensitive = study.sensitive[0];  // Of which tables show what is found.
+  for (const SensitiveExample& one : sensitive.most) sensitive.found.push_back(one.example);
   study.decompositions = {{.figure = "churn",
                            .setting = "cpu-x",
                            .factors = {"init"},

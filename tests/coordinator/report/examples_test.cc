@@ -30,10 +30,11 @@ int16_t Next(int16_t answer) { return static_cast<int16_t>((answer + 1) % 10); }
 
 // Two classes with equal draws: seeds toss a coin on every fifth example, and another one on cpu-b
 // for so many of those times; the first `following` examples are right on cpu-a only.
-void AddSides(TinyStudy& tiny, int replicates, size_t following, double another = 0.1) {
+void AddSides(TinyStudy& tiny, int replicates, size_t following, double another = 0.1,
+              const States& states = Algo()) {
   Draws draws(41);
   std::vector<std::vector<int16_t>> of_b;
-  tiny.AddCell("algo", Algo(), "cpu-a");
+  tiny.AddCell("algo", states, "cpu-a");
   for (int r = 0; r < replicates; ++r) {
     std::vector<int16_t> a;
     std::vector<int16_t>& b = of_b.emplace_back();
@@ -47,7 +48,7 @@ void AddSides(TinyStudy& tiny, int replicates, size_t following, double another 
     }
     tiny.AddMember(a);
   }
-  tiny.AddCell("algo", Algo(), "cpu-b");
+  tiny.AddCell("algo", states, "cpu-b");
   for (const std::vector<int16_t>& answers : of_b) tiny.AddMember(answers);
 }
 
@@ -94,6 +95,7 @@ TEST(SensitiveExamplesTest, ThoseThatFollowTheClassAreFoundAndNoOthers) {
   EXPECT_THAT(tables, HasSubstr("Examples that go with the hardware"));
   EXPECT_THAT(tables, HasSubstr("0 (zero)"));
   EXPECT_THAT(tables, HasSubstr("12 of 12"));
+  EXPECT_THAT(tables, HasSubstr("The table shows 5 of these 8."));
 }
 
 TEST(SensitiveExamplesTest, WithoutAShiftNoneIsTested) {
@@ -114,6 +116,13 @@ TEST(SensitiveExamplesTest, WithoutAShiftNoneIsTested) {
               HasSubstr("no shift of the mean answer is shown, so that none of "
                         "them is tested."));
   EXPECT_THAT(RenderTables(study, {}), Not(HasSubstr("Examples that go with the hardware")));
+}
+
+TEST(SensitiveExamplesTest, WhatIsHeldIsSaidToBeOneDraw) {
+  TinyStudy tiny(kKnownExamples, 10);
+  AddSides(tiny, 4, 8, 0.1, StatesWithFree({NoiseSource::kInit}));
+  EXPECT_THAT(BuildStudy(tiny.input).sensitive.at(0).text,
+              HasSubstr("in one of 4 draws or more at this one data_order, augment and dropout;"));
 }
 
 TEST(SensitiveExamplesTest, CopiesOfOneDrawAndTooFewDrawsAreNoSample) {

@@ -22,6 +22,7 @@ namespace {
 using analysis::Draws;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -210,6 +211,32 @@ TEST(GateTest, BitsOfWhatIsLostOrHasNoHashAreNotPassed) {
   EXPECT_THAT(
       lost.findings,
       Contains("control: 1 of 3 members is not done on B, 0 of 3 on A, so that B does not pass."));
+}
+
+TEST(GateTest, FiguresBeyondTheMarginAndOtherBitsAreToldTogether) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    Draws draws(3);
+    tiny->AddCell("control", Control(), "cpu-a");
+    const std::vector<int16_t> answers = GateAnswers(draws, tiny == &a ? 0 : 4);
+    for (int r = 0; r < 3; ++r) tiny->AddMember(answers);
+    AddGateAlgo(*tiny, 10, tiny == &a ? 0 : 24, 1);
+  }
+  EXPECT_THAT(Compared(a, b, {.same_bits = true}).findings.at(0),
+              EndsWith(" beyond the margin, and other bits."));
+  EXPECT_THAT(Compared(a, b).findings.at(0), EndsWith(" beyond the margin."));
+}
+
+TEST(GateTest, SettingsThatDifferAreTold) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    AddGateAlgo(*tiny, 4, 0, 1);
+    const char* const epochs = tiny == &a ? "3" : "4";
+    tiny->input.sweep.settings = {{"train.epochs", epochs, true}, {"data.name", "tiny", true}};
+  }
+  EXPECT_THAT(Compared(a, b).notes, ElementsAre("train.epochs: 3 on A, 4 on B"));
 }
 
 TEST(GateTest, WhatDoesNotMeetIsSaid) {

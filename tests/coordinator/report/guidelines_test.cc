@@ -76,6 +76,32 @@ TEST(GuidelinesTest, TheBestOfSeveralIsSaidOfNoneThatOnlyLooksBest) {
   EXPECT_THAT(BuildGuidelines(study), Contains(StartsWith("Hold init: ")));
 }
 
+TEST(GuidelinesTest, OfTwoWorthHoldingTheLargerIsNamed) {
+  Study study = OneCell();
+  study.decompositions = {Shares(0.6, 0.5, 0.3, 0.9)};
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(StartsWith("Hold init: ")));
+  study.decompositions = {Shares(0.5, 0.4, 0.6, 1.2)};
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(StartsWith("Hold data_order: ")));
+}
+
+// Its interval holds for the two shares of one setting, and not for the four of two.
+TEST(GuidelinesTest, MoreSettingsTakeWiderIntervals) {
+  Study study = OneCell();
+  study.decompositions = {Shares(0.40, 0.25, 0.1, 0.9)};
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(StartsWith("Hold init: ")));
+  study.decompositions.push_back(study.decompositions[0]);
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+}
+
+TEST(GuidelinesTest, OfManySettingsNothingIsSaidOfSources) {
+  Study study = OneCell();
+  study.decompositions.assign(2, Shares(0.6, 0.5, 0.1, 0.9));
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(StartsWith("Hold init: "), StartsWith("Hold init: ")));
+  study.decompositions.assign(3, Shares(0.6, 0.5, 0.1, 0.9));
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+}
+
 TEST(GuidelinesTest, WhereSourcesActTogetherHoldingOneIsNotWorthIt) {
   Study study = OneCell();
   study.decompositions = {Shares(0.12, 0.08, 0.1, 0.33)};
@@ -134,6 +160,18 @@ TEST(GuidelinesTest, HowManyTrainingsAComparisonTakes) {
   study.cohorts[0].accuracy_sd.n = 10;
   study.cohorts[0].under_trained = true;
   EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+}
+
+TEST(GuidelinesTest, BeyondAHundredTrainingsTheNumberIsAsExact) {
+  Study study = OneCell();
+  study.cohorts[0].accuracy_sd = Of(0.012, 0.008, 0.022, 10);
+  const double sd = 0.012 * std::sqrt(9 / 5.380053);
+  int64_t n = 2;
+  while (*analysis::DetectableMeanDifference(n, sd) > 0.005) ++n;
+  ASSERT_GT(n, 146);
+  ASSERT_LT(n, 160);
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(HasSubstr(". " + std::to_string(n) + " trainings a side, ")));
 }
 
 Comparison Between(const std::string& b, double high, bool shown) {

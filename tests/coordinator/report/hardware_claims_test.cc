@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -278,10 +279,15 @@ TEST(ClaimTest, TheNOfASentenceIsThatOfItsInterval) {
   TinyStudy tiny(kClaimExamples, 2);
   AddAlgo(tiny, "algo", {6}, 9, 7);
   tiny.input.members[1].predictions = {};
-  const Comparison comparison = BuildStudy(tiny.input).hardware.at(0);
+  const Study study = BuildStudy(tiny.input);
+  const Comparison& comparison = study.hardware.at(0);
   EXPECT_EQ(comparison.draws, 6);
   EXPECT_EQ(comparison.churn_paired.n, 5);
+  EXPECT_EQ(comparison.shift.replicates, 5) << "nor is it exchanged";
+  EXPECT_EQ(comparison.shift.blocks, 1);
   EXPECT_THAT(comparison.text, HasSubstr("(n = 5 draws)"));
+  EXPECT_THAT(StudyToCsv(study),
+              HasSubstr(fmt::format("cpu-a against cpu-b,shift_p,{},,,5,", *comparison.shift.p)));
 }
 
 TEST(ClaimTest, ACorrectionForMoreTestsNeedsMoreReplicates) {
@@ -389,6 +395,16 @@ TEST(ClaimTest, WhatIsExchangedInsideBlocksIsClaimedOfTheirDraws) {
   const std::string at = std::string("shifts the mean answer at these 3 draws of ") + kHeld;
   EXPECT_THAT(study.hardware[0].text, HasSubstr(at));
   EXPECT_THAT(study.hardware_tests[0].text, HasSubstr(at));
+
+  for (MemberInput& member : tiny.input.members) {
+    if (member.cell == 2) member.predictions = {};  // Of the third block on one side.
+  }
+  const Study without = BuildStudy(tiny.input);
+  EXPECT_EQ(without.hardware[0].draws, 3);
+  EXPECT_EQ(without.hardware[0].shift.replicates, 6);
+  const std::string at_two = std::string(" at these 2 draws of ") + kHeld;
+  EXPECT_THAT(without.hardware[0].text, HasSubstr(at_two));
+  EXPECT_THAT(without.hardware_tests[0].text, HasSubstr(at_two));
 }
 
 TEST(ClaimTest, NoClaimOfTwoClassesIsSurerThanThatOfAll) {
@@ -457,6 +473,25 @@ TEST(HardwareAloneTest, TheMeanOfAllComparisonsIsSaidWithTheirRange) {
               Contains("Changing only the hardware changes 5.33 % [1.87, 8.80] of the answers of a "
                        "member (n = 4 draws of algo; the mean of 3 comparisons, which range from "
                        "2.00 % to 8.00 %)."));
+}
+
+// Of plans with as many draws the first by name.
+TEST(HardwareAloneTest, OnePlanIsEnough) {
+  TinyStudy tiny(kClaimExamples, 2);
+  for (const char* plan : {"algo", "zeta"}) {
+    for (const char* hardware : {"cpu-a", "cpu-b"}) {
+      tiny.AddCell(plan, Algo(), hardware);
+      const int64_t times = hardware[4] == 'a' ? 0 : plan[0] == 'a' ? 1 : 3;
+      for (const int64_t r : {1, 2, 3}) tiny.AddMember(Answers(times * r, 20 * r));
+    }
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_THAT(study.headlines,
+              Contains(HasSubstr("algo: cpu-a against cpu-b. Changing only the hardware changes "
+                                 "2.00 % ")));
+  EXPECT_THAT(study.headlines, Each(Not(HasSubstr("zeta: cpu-a against cpu-b. Changing"))));
 }
 
 TEST(HardwareAloneTest, NothingIsAveragedOverTheAxes) {

@@ -79,6 +79,8 @@ TEST_F(InferStudyTest, AnswersAreSetAgainstThoseOfWhereTheWeightsWereTrained) {
   EXPECT_NEAR(*other.churn.high, 0.5 / 3 + 4.30265 * 0.208167 / std::sqrt(3.0), 1e-5);
   // Top-1 there: 0.9 each; here 0.9, 0.8, 0.7.
   EXPECT_NEAR(*other.accuracy.value, 0.8, 1e-12);
+  EXPECT_NEAR(*other.accuracy.low, 0.8 - 4.30265 * 0.1 / std::sqrt(3.0), 1e-5);
+  EXPECT_EQ(other.accuracy.high, 1.0);  // And not 0.8 + 0.2484.
   EXPECT_NEAR(*other.accuracy_difference.value, -0.1, 1e-12);
   EXPECT_THAT(study.headlines,
               ElementsAre("algo: evaluated from cpu-a to cpu-b, weights change 16.67 % [0.00, "
@@ -124,6 +126,8 @@ TEST_F(InferStudyTest, WeightsThatShareDrawsHaveNoInterval) {
   for (const uint32_t blocks : {1, 2}) {
     TinyStudy trained(10, 2), here(10, 2);
     std::vector<InferLink> links;
+    const ExampleGroups cameras = {"camera", {"left", "right"}, {0, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
+    here.input.evaluations[0].groups = {cameras};
     for (uint32_t block = 0; block < blocks; ++block) {
       trained.AddCell("impl", Impl(), "cpu-a", block);
       for (const int wrong : {0, 1}) trained.AddMember(AnswersBut({wrong}));
@@ -142,6 +146,11 @@ TEST_F(InferStudyTest, WeightsThatShareDrawsHaveNoInterval) {
     for (const analysis::Estimate& one :
          {study.rows[0].churn, study.rows[0].accuracy, study.rows[0].accuracy_difference}) {
       EXPECT_FALSE(one.low || one.high);
+    }
+    ASSERT_EQ(study.rows[0].groups.size(), 2u);
+    EXPECT_EQ(study.rows[0].groups[0].churn.value, 0.5) << "one of two changes it";
+    for (const InferGroup& group : study.rows[0].groups) {
+      EXPECT_FALSE(group.churn.low || group.churn.high) << group.name;
     }
     EXPECT_THAT(study.headlines,
                 ElementsAre("impl: evaluated from cpu-a to cpu-b, weights change 20.00 % of their "
@@ -163,6 +172,25 @@ TEST_F(InferStudyTest, OfSeveralWaysTheHeadlineIsTheirMean) {
               ElementsAre("algo: evaluated elsewhere in 2 ways, weights change 13.33 % of their "
                           "answers on average, 10.00 % to 16.67 % by way (n = 3 different weights "
                           "each way). Bits are equal in 1 of 6 pairs."));
+}
+
+// The first way's do, the second's do not.
+TEST_F(InferStudyTest, WhereTheWeightsOfOneWayShareDrawsTheHeadlineOfSeveralSaysSo) {
+  for (const size_t m : {1, 2}) {
+    trained_.input.members[m].lanes[NoiseSource::kInit] =
+        trained_.input.members[0].lanes[NoiseSource::kInit];
+  }
+  here_.AddCell("algo", Algo(), "cpu-c");
+  for (const size_t trained : {3, 4, 5}) {
+    Evaluate(AnswersBut({static_cast<int>(trained), 9}), trained);
+  }
+
+  const InferStudy study = Build();
+
+  ASSERT_EQ(study.rows.size(), 3u);
+  EXPECT_TRUE(study.rows[1].share_draws);
+  EXPECT_FALSE(study.rows[2].share_draws);
+  EXPECT_THAT(study.headlines, ElementsAre(HasSubstr("each way, some of which share draws).")));
 }
 
 TEST_F(InferStudyTest, ItsMatrixHasARowForEachClassThatTrained) {
@@ -229,7 +257,8 @@ TEST_F(InferStudyTest, WhoPaysIsToldByGroups) {
   const InferGroup& left = study.rows[1].groups[0];
   EXPECT_EQ(left.name, "left");
   EXPECT_EQ(left.examples, 3);
-  EXPECT_NEAR(*left.churn.value, 2.0 / 9, 1e-12);                     // 0, 1 and 1 of three.
+  EXPECT_NEAR(*left.churn.value, 2.0 / 9, 1e-12);  // 0, 1 and 1 of three.
+  EXPECT_TRUE(left.churn.low && left.churn.high);
   EXPECT_NEAR(*study.rows[1].groups[1].churn.value, 1.0 / 7, 1e-12);  // 0, 0 and 3 of seven.
   EXPECT_THAT(InferToCsv(study),
               HasSubstr("algo,,cpu-a,stack,cpu-b,stack,camera: left,churn,0.222"));

@@ -180,6 +180,10 @@ TEST(UntilDecisionTest, WithoutResultsOrAfterACancelItTakesNoMore) {
   const Enough failed = DecideUntil(tiny.input);
   EXPECT_TRUE(failed.replicates.empty());
   EXPECT_THAT(failed.text, HasSubstr("algo stays at 6 replicates: "));
+  tiny.input.sweep.until->figure = "top1";
+  EXPECT_TRUE(DecideUntil(tiny.input).replicates.empty()) << "nor do two results of top-1";
+  EXPECT_THAT(DecideUntil(tiny.input).text,
+              StartsWith("algo stays at 6 replicates: 2 results of algo"));
   tiny.input.members[0].state = MemberState::kCancelled;
   EXPECT_EQ(DecideUntil(tiny.input).text, "some of them were cancelled");
 }

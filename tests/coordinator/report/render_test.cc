@@ -190,6 +190,36 @@ TEST(TableTest, AnyDisagreementIsSaidToHaveNoIntervalOverMembers) {
                               "other draws of n members."));
 }
 
+TEST(TableTest, OfExamplesThatFlipThoseThatFollowTheSideAreShown) {
+  Study study;
+  SensitiveExamples& sensitive = study.sensitive.emplace_back();
+  for (const int64_t example : {5, 77, 9, 11, 12, 13, 14, 15}) {
+    sensitive.most.emplace_back().example = example;
+    sensitive.most.back().label_name = "x";
+  }
+  sensitive.found = {77};
+  const std::string one = RenderTables(study);
+  EXPECT_THAT(one, HasSubstr("  77 (x)"));
+  EXPECT_THAT(one, Not(HasSubstr("  5 (x)")));
+  EXPECT_THAT(one, Not(HasSubstr("  9 (x)")));
+  EXPECT_THAT(one, Not(HasSubstr("The table shows")));
+
+  sensitive.found = {9, 11, 12, 13, 14, 15, 77};
+  const std::string seven = RenderTables(study);
+  EXPECT_THAT(seven, HasSubstr("  13 (x)"));
+  EXPECT_THAT(seven, Not(HasSubstr("  14 (x)")));
+  EXPECT_THAT(seven, HasSubstr("The table shows 5 of these 7.\n"));
+}
+
+TEST(TableTest, AControlPaysNothingThoughItIsBroken) {
+  Study study = BuildStudy(MakeExampleStudy().input);
+  ASSERT_TRUE(study.cohorts[0].all_fixed);
+  study.cohorts[0].churn.value = 0.9;
+  const std::string text = RenderTables(study);
+  EXPECT_THAT(text, HasSubstr("Who pays: classes of "));
+  EXPECT_THAT(text, Not(HasSubstr("Who pays: classes of control")));
+}
+
 TEST(TableTest, AStudyWithoutResultsIsStillATable) {
   EXPECT_THAT(RenderTables(Study{}), HasSubstr("0 members, 0 done"));
 }

@@ -10,6 +10,7 @@
 #include "coordinator/report/study_json.h"
 #include "coordinator/report/table.h"
 #include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/has_warning.h"
 #include "tests/coordinator/report/tiny_study.h"
 
 namespace noisefloor::report {
@@ -108,6 +109,26 @@ TEST(StackTest, ThreeStacksHaveOneTestOfAll) {
   EXPECT_THAT(study.stack_tests[0].text, HasSubstr("3 stacks at once"));
   EXPECT_EQ(study.stacks[0].identical_pairs, 6);
   EXPECT_FALSE(study.stacks[0].shift.shown) << "these two answer alike";
+}
+
+TEST(StackTest, WhatIsLeftOutIsWarnedOf) {
+  TinyStudy tiny(kStackExamples, 2);
+  AddStack(tiny, "cpu-a", "ours", 0);
+  AddStack(tiny, "cpu-a", "theirs", 12);
+  tiny.input.members[7].state = MemberState::kFailed;
+  EXPECT_THAT(BuildStudy(tiny.input).warnings,
+              HasWarning("warning", "algo: ours against theirs",
+                         "Compares the 5 replicates that both sides finished; 2 members left "
+                         "out."));
+
+  for (size_t m = 6; m < 12; ++m) tiny.input.members[m].state = MemberState::kFailed;
+  const Study study = BuildStudy(tiny.input);
+  EXPECT_EQ(study.stacks.at(0).pairs, 0);
+  EXPECT_THAT(study.warnings,
+              HasWarning("warning", "algo: ours against theirs",
+                         "No replicate with equal lanes is done on both sides: nothing is "
+                         "compared."));
+  EXPECT_THAT(RenderTables(study), Not(HasSubstr("Stack: the same replicates")));
 }
 
 TEST(StackTest, ACellThatNobodyHasBegunIsNotCompared) {

@@ -155,7 +155,7 @@ function blockTable(study: Study): HTMLElement | null {
   const rows = study.blocks.map((b) => {
     const at = (name: string) => `${pathOf(b)}.${name}`;
     return [
-      el("span", { class: "cohort" }, b.label), String(b.cells.length), estimate(b.accuracy, at("accuracy")),
+      el("span", { class: "cohort" }, b.label), String(b.accuracy.n), estimate(b.accuracy, at("accuracy")),
       estimate(b.accuracy_sd, at("accuracy_sd")), estimate(b.churn, at("churn")),
     ];
   });
