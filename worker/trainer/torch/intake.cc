@@ -71,7 +71,8 @@ absl::StatusOr<TrainerRequest> RequestOf(const Options& options) {
                       ReadFile(options.specification_file, kMostRequestBytes));
   auto specification = SpecificationFromJson(text);
   if (!specification.ok()) return Annotate(specification.status(), options.specification_file);
-  NF_RETURN_IF_ERROR(CreateDirectories(options.work_directory));
+  const absl::Status made = CreateDirectories(options.work_directory);
+  if (!made.ok()) return MakeError(absl::StatusCode::kUnavailable, Message(made));
   TrainerRequest request;
   request.member = "s0c0r0";
   request.specification = *std::move(specification);

@@ -14,6 +14,7 @@ namespace noisefloor::trainer {
 absl::StatusOr<TrainerRequest> ReadRequest(int file);
 
 // The request of a person's own run: the file's specification, with the work folder made.
+// Unavailable when that cannot be made.
 absl::StatusOr<TrainerRequest> RequestOf(const Options& options);
 
 // A small training with all sources fixed.
@@ -21,7 +22,7 @@ Specification ExampleSpecification();
 
 // A hardware class is made by variables that must be there before the process starts. When they
 // are not, sets them and starts this program anew in its own place; returns only when nothing is
-// to be done or that fails.
+// to be done or that fails: Internal.
 absl::Status BecomeClass(const Specification& specification, char** argv);
 
 }  // namespace noisefloor::trainer

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
-#include <new>
 #include <optional>
 
 #include "common/base/clock.h"
@@ -15,7 +14,6 @@
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/fork_json.h"
 #include "common/trainer_protocol/hardware_class.h"
-#include "worker/trainer/torch/facts/adapter.h"
 #include "worker/trainer/torch/facts/device.h"
 #include "worker/trainer/torch/facts/environment.h"
 #include "worker/trainer/torch/facts/probe.h"
@@ -37,15 +35,6 @@ int EventsDescriptor() {
   const char* text = std::getenv("NOISEFLOOR_EVENTS");
   const int descriptor = text == nullptr ? STDOUT_FILENO : std::atoi(text);
   return descriptor > 0 ? descriptor : STDOUT_FILENO;
-}
-
-// Third-party code throws; this is the one place where that becomes a cause.
-CauseClass CauseOfException(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error)) return CauseClass::kOutOfMemory;
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&error)) return CauseClass::kOutOfMemory;
-  if (IsLostDevice(error)) return CauseClass::kLostDevice;
-  if (dynamic_cast<const c10::ValueError*>(&error)) return CauseClass::kBadSpecification;
-  return CauseClass::kBug;
 }
 
 std::string FirstLineOf(const std::exception& error) {
@@ -110,6 +99,7 @@ CauseClass CauseOfIntake(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kCancelled: return CauseClass::kInterrupted;
     case absl::StatusCode::kUnavailable: return CauseClass::kLostDevice;
+    case absl::StatusCode::kInternal: return CauseClass::kBug;
     default: return CauseClass::kBadSpecification;
   }
 }
@@ -157,7 +147,7 @@ int Train(const std::function<CauseClass(Reporter&)>& train) {
   try {
     cause = train(reporter);
   } catch (const std::exception& error) {
-    cause = TellFailure(CauseOfException(error), FirstLineOf(error), reporter);
+    cause = TellFailure(CauseOf(error), FirstLineOf(error), reporter);
   }
   return cause == CauseClass::kNone ? 0 : ExitCodeOf(cause);
 }

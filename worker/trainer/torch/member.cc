@@ -1,7 +1,10 @@
 #include "worker/trainer/torch/member.h"
 
+#include <c10/util/Exception.h>
+
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "common/files/sha256.h"
@@ -9,6 +12,7 @@
 #include "worker/trainer/data/dataset.h"
 #include "worker/trainer/images/image_set.h"
 #include "worker/trainer/noise/streams.h"
+#include "worker/trainer/torch/facts/adapter.h"
 #include "worker/trainer/torch/facts/device.h"
 #include "worker/trainer/torch/facts/hardware.h"
 #include "worker/trainer/torch/facts/machine.h"
@@ -162,6 +166,14 @@ CauseClass CauseOf(const absl::Status& status) {
     case absl::StatusCode::kNotFound: return CauseClass::kLostDevice;
     default: return CauseClass::kBug;
   }
+}
+
+CauseClass CauseOf(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return CauseClass::kOutOfMemory;
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error)) return CauseClass::kOutOfMemory;
+  if (IsLostDevice(error)) return CauseClass::kLostDevice;
+  if (dynamic_cast<const c10::ValueError*>(&error)) return CauseClass::kBadSpecification;
+  return CauseClass::kBug;
 }
 
 CauseClass TellFailure(CauseClass cause, std::string message, Reporter& reporter) {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "common/options/wrong_argument.h"
@@ -31,19 +32,30 @@ constexpr uint64_t kMostCacheMib = uint64_t{1} << 30;
 // What is not a number of MiB counts as not said.
 uint64_t LimitFromEnvironment() {
   constexpr uint64_t kDefaultMib = 4096;
-  const uint64_t mib =
-      std::strtoull(FromEnvironment("NOISEFLOOR_CACHE_LIMIT").c_str(), nullptr, 10);
-  return mib > 0 && mib <= kMostCacheMib ? mib : kDefaultMib;
+  const std::string text = FromEnvironment("NOISEFLOOR_CACHE_LIMIT");
+  char* end = nullptr;
+  const uint64_t mib = std::strtoull(text.c_str(), &end, 10);
+  return *end == 0 && mib > 0 && mib <= kMostCacheMib ? mib : kDefaultMib;
 }
 
 constexpr double kCheckpointSeconds = 60;
 
-// "inf": only when asked to stop. What is no number from 0 counts as not said.
-double CheckpointSecondsFromEnvironment() {
-  const std::string text = FromEnvironment("NOISEFLOOR_CHECKPOINT_SECONDS");
+// A number from 0; "inf": only when asked to stop.
+std::optional<double> SecondsIn(const std::string& text) {
   char* end = nullptr;
   const double seconds = std::strtod(text.c_str(), &end);
-  return !text.empty() && *end == 0 && seconds >= 0 ? seconds : kCheckpointSeconds;
+  if (text.empty() || *end != 0 || !(seconds >= 0)) return std::nullopt;
+  return seconds;
+}
+
+// What is no number of seconds counts as not said.
+double CheckpointSecondsFromEnvironment() {
+  return SecondsIn(FromEnvironment("NOISEFLOOR_CHECKPOINT_SECONDS")).value_or(kCheckpointSeconds);
+}
+
+// For CLI11: what is wrong with the text; empty: nothing.
+std::string WhyNoSeconds(const std::string& text) {
+  return SecondsIn(text) ? "" : text + ": expected seconds, from 0 on, or inf";
 }
 
 void AddCache(CLI::App& app, Options& options, uint64_t& limit_mib) {
@@ -64,7 +76,7 @@ void AddCheckpoints(CLI::App& app, Options& options, double& seconds) {
                  "Seconds from one checkpoint to the next; inf: only when asked to stop (default: "
                  "$NOISEFLOOR_CHECKPOINT_SECONDS, else 60)")
       ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(WhyNoSeconds);
 }
 
 Options Printing(Options::Mode mode, std::string text) {

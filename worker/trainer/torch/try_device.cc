@@ -77,23 +77,6 @@ std::vector<double> PlainConvolution(const std::vector<float>& images,
   return sums;
 }
 
-// Empty: it came near enough.
-std::string Difference(std::string_view what, const at::Tensor& computed,
-                       const std::vector<double>& expected) {
-  const at::Tensor here = computed.to(at::kCPU).contiguous();
-  if (here.numel() != static_cast<int64_t>(expected.size())) {
-    return "its " + std::string(what) + " has " + std::to_string(here.numel()) + " numbers";
-  }
-  const float* values = here.const_data_ptr<float>();
-  double worst = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const double off = std::abs(values[i] - expected[i]);
-    worst = std::isfinite(off) ? std::max(worst, off) : HUGE_VAL;
-  }
-  if (worst <= kTolerance) return "";
-  return "its " + std::string(what) + " is off by " + std::to_string(worst);
-}
-
 std::string Compute(const at::Device& device) {
   // The format of the numbers is a switch of a training's, not what is asked here.
   at::globalContext().setAllowTF32CuDNN(false);
@@ -183,6 +166,22 @@ std::string Try(const std::string& hardware_class, char** argv, Json& answer) {
 }
 
 }  // namespace
+
+std::string Difference(std::string_view what, const at::Tensor& computed,
+                       const std::vector<double>& expected) {
+  const at::Tensor here = computed.to(at::kCPU).contiguous();
+  if (here.numel() != static_cast<int64_t>(expected.size())) {
+    return "its " + std::string(what) + " has " + std::to_string(here.numel()) + " numbers";
+  }
+  const float* values = here.const_data_ptr<float>();
+  double worst = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double off = std::abs(values[i] - expected[i]);
+    worst = std::isfinite(off) ? std::max(worst, off) : HUGE_VAL;
+  }
+  if (worst <= kTolerance) return "";
+  return "its " + std::string(what) + " is off by " + std::to_string(worst);
+}
 
 Json TryDevice(const std::string& hardware_class, char** argv) {
   Json answer = {{"probes", kProbeVersion}, {"devices", Json::array()}, {"facts", Json::object()}};

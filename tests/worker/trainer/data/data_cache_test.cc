@@ -167,6 +167,18 @@ TEST_F(DataCacheTest, AYoungStateIsNotRemembered) {
   EXPECT_EQ(Files(".source").size(), 1u);
 }
 
+// The file that the cache writes is one more among those that were read.
+TEST_F(DataCacheTest, FilesThatChangeWhileTheyAreReadAreNotRemembered) {
+  const DataCache among(root_.Path("ten"), 1 << 30);
+  ExpectSame(LoadDataset(kTinyCifar10, root_.path(), {}, among, Later()).value(), WithoutCache());
+  std::set<std::string> endings;
+  for (const auto& entry : std::filesystem::directory_iterator(root_.Path("ten"))) {
+    endings.insert(entry.path().extension());
+  }
+  EXPECT_TRUE(endings.contains(".data"));
+  EXPECT_FALSE(endings.contains(".source"));
+}
+
 TEST_F(DataCacheTest, ADamagedByteAnywhereIsFoundOutNamedAndMended) {
   const Dataset good = WithoutCache();
   (void)Load();

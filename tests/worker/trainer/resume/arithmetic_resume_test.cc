@@ -2,8 +2,6 @@
 // beside weights and momentum. Of every stack.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
@@ -16,21 +14,9 @@
 namespace noisefloor::trainer {
 namespace {
 
-namespace fs = std::filesystem;
-
-// Folders of the checkpoints, the oldest first.
-std::vector<std::string> FoldersOf(const Member& member) {
-  std::vector<std::string> folders;
-  for (const auto& entry : fs::directory_iterator(member.checkpoints() + "/m")) {
-    if (entry.path().filename() != "kept") folders.push_back(entry.path());
-  }
-  std::ranges::sort(folders);
-  return folders;
-}
-
-Json CountersOf(const Member& member) {
-  std::ifstream file(FoldersOf(member).back() + "/manifest.json");
-  return Json::parse(file)["manifest"]["facts"]["update"];
+Json FactsOf(const Member& member) {
+  std::ifstream file(member.Folders().back() + "/manifest.json");
+  return Json::parse(file)["manifest"]["facts"];
 }
 
 Specification Arithmetic(const std::string& model, const std::string& precision,
@@ -67,7 +53,7 @@ TEST(ArithmeticResumeTest, Fp16WhoseScaleFallsAndGrows) {
     SCOPED_TRACE(step);
     Member member(spec);
     EXPECT_TRUE(member.Run({.stop_after = step}).report.is_kept);
-    const Json counters = CountersOf(member);
+    const Json counters = FactsOf(member)["update"];
     EXPECT_EQ(counters["steps"].get<int64_t>() + counters["skipped"].get<int64_t>(), step);
     exponents.insert(counters["scale_exponent"].get<int64_t>());
     in_a_row.insert(counters["scale_steps"].get<int64_t>());
@@ -93,7 +79,7 @@ TEST(ArithmeticResumeTest, Fp64OfKerasFormulas) {
 TEST(ArithmeticResumeTest, DoublesAreKeptAsTheyAre) {
   Member member(Arithmetic("mlp", "fp64", "adamw", 0.9));
   (void)member.Run({.stop_after = 4});
-  const auto file = SafetensorsFile::Open(FoldersOf(member).back() + "/state.safetensors");
+  const auto file = SafetensorsFile::Open(member.Folders().back() + "/state.safetensors");
   ASSERT_TRUE(file.ok());
   for (const char* of : {"parameters/", "update/first/", "update/second/", "update/average/"}) {
     bool found = false;
@@ -103,6 +89,23 @@ TEST(ArithmeticResumeTest, DoublesAreKeptAsTheyAre) {
       EXPECT_EQ(tensor.type, ElementType::kInt64) << tensor.name;
     }
     EXPECT_TRUE(found) << of;
+  }
+}
+
+// 57 steps an epoch, a record of the loss after every fifth: cut off in between, its sum is kept.
+TEST(ArithmeticResumeTest, BetweenTwoRecordsOfTheLossItsSumGoesOn) {
+  for (const std::string precision : {"fp32", "fp64"}) {
+    SCOPED_TRACE(precision);
+    Specification spec = Arithmetic("mlp", precision, "sgd", 0);
+    spec.train.batch_size = 1;
+    spec.train.epochs = 2;
+    ExpectSame(Interrupted(spec, {7, 56, 61}), Undisturbed(spec));
+    Member member(spec);
+    (void)member.Run({.stop_after = 7});
+    const Json journal = FactsOf(member)["journal"];
+    EXPECT_EQ(journal["summed"], 2);
+    EXPECT_EQ(journal["epoch_summed"], 5);
+    EXPECT_EQ(journal["sum_is_double"], precision == "fp64");
   }
 }
 

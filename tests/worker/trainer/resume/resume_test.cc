@@ -5,14 +5,17 @@
 // NOISEFLOOR_RESUME_SEED=N draws other steps.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "common/files/sha256.h"
+#include "common/trainer_protocol/json_reader.h"
 #include "tests/simulation/chance.h"
 #include "tests/support/model_disk.h"
 #include "tests/worker/trainer/resume/resumed_member.h"
@@ -41,7 +44,9 @@ TEST(ResumeTest, OnceAndAgainAndAtOnceAgain) {
   (void)member.Run({.stop_after = 6});
   const Left none_further = member.Run({.stop_after = 6});
   EXPECT_TRUE(none_further.report.is_kept) << "what it began with is still there";
-  ExpectSame(member.Run({}), undisturbed);
+  const Left left = member.Run({});
+  ExpectSame(left, undisturbed);
+  EXPECT_EQ(left.report.resumed_at, std::vector<int64_t>{6}) << "one of them trained";
 }
 
 TEST(ResumeTest, BeforeItsFirstStepThereIsNothingToKeep) {
@@ -63,11 +68,7 @@ TEST(ResumeTest, KilledAndWithItsLastCheckpointDamaged) {
     if (step < 2) continue;
     Member damaged(spec);
     (void)damaged.Run({.die_after = step + 1, .every = absl::ZeroDuration()});
-    std::vector<std::string> folders;
-    for (const auto& entry : fs::directory_iterator(damaged.checkpoints() + "/m")) {
-      if (entry.path().filename() != "kept") folders.push_back(entry.path());
-    }
-    std::ranges::sort(folders);
+    const std::vector<std::string> folders = damaged.Folders();
     ASSERT_EQ(folders.size(), 2u);
     fs::resize_file(folders[1] + "/state.safetensors", 1000);
     const Left left = damaged.Run({});
@@ -220,6 +221,80 @@ TEST(ResumeTest, SecondsAreThoseOfAllAttempts) {
   Member member(Small("mlp"));
   EXPECT_EQ(member.Run({.stop_after = 4}).report.train_seconds, 5);
   EXPECT_EQ(member.Run({}).report.train_seconds, 16);
+}
+
+// With an eighth of a second for each glance at the clock, of which a test takes two.
+TEST(ResumeTest, SecondsOfTestsAreCountedApartInAllAttempts) {
+  constexpr double kGlance = 0.125;
+  const auto report = [](const std::vector<int64_t>& stops) {
+    Member member(Small("mlp"));
+    member.clock().set_glance(absl::Seconds(kGlance));
+    for (const int64_t stop : stops) (void)member.Run({.stop_after = stop});
+    return member.Run({}).report;
+  };
+  const TrainReport whole = report({});
+  EXPECT_EQ(whole.evaluate_seconds, 3 * kGlance);
+  // Whether a checkpoint is due, before all steps but the first; after two tests; at the end.
+  EXPECT_EQ(whole.train_seconds, kSteps + (kSteps - 1 + 2 + 1) * kGlance);
+  const TrainReport cut = report({7});
+  EXPECT_EQ(cut.evaluate_seconds, 3 * kGlance);
+  EXPECT_EQ(cut.train_seconds, whole.train_seconds + 1) << "the look that stopped it";
+}
+
+// Three glances a checkpoint; what comes after the second, its own facts cannot have.
+TEST(ResumeTest, WhatCheckpointsCostIsOfAllAttempts) {
+  constexpr double kGlance = 0.125;
+  Member often(Small("mlp"));
+  often.clock().set_glance(absl::Seconds(kGlance));
+  Left left = often.Run({.stop_after = 4, .every = absl::ZeroDuration()});
+  EXPECT_EQ(left.cost["written"], 4);
+  EXPECT_EQ(left.cost["held_up_seconds"], 8 * kGlance);
+  EXPECT_EQ(often.Run({.stop_after = 4}).cost["written"], 4) << "none of its own";
+  left = often.Run({.every = absl::ZeroDuration()});
+  EXPECT_EQ(left.cost["written"], 4 + kSteps - 5);
+  EXPECT_EQ(left.cost["held_up_seconds"], (7 + 2 * (kSteps - 5)) * kGlance);
+
+  Member once(Small("mlp"));
+  once.clock().set_glance(absl::Seconds(kGlance));
+  (void)once.Run({.stop_after = 4});
+  left = once.Run({});
+  EXPECT_EQ(left.cost["written"], 1) << "by the first attempt";
+  EXPECT_EQ(left.cost["failed"], 0);
+  EXPECT_EQ(left.cost["held_up_seconds"], kGlance);
+  EXPECT_GT(left.cost["bytes"], 50'000);
+}
+
+TEST(ResumeTest, ItsFirstCheckpointRemovesThoseThatNobodyHasComeBackFor) {
+  Member member(Small("mlp"));
+  const std::string left = member.checkpoints() + "/" + std::string(32, 'a');
+  const std::string young = member.checkpoints() + "/" + std::string(32, 'b');
+  for (const std::string& folder : {left, young}) fs::create_directory(folder);
+  fs::last_write_time(left, fs::last_write_time(left) - std::chrono::hours(15 * 24));
+  EXPECT_TRUE(member.Run({.stop_after = 3}).report.is_kept);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(young));
+}
+
+// All in it is whole; but what was told before would be told of a file that is not there.
+TEST(ResumeTest, ACheckpointWithoutAFileThatItToldOfIsNotUsed) {
+  const Specification spec = Small("mlp");
+  Member member(spec);
+  (void)member.Run({.stop_after = 7});
+  const std::string path = member.Folders().back() + "/manifest.json";
+  std::ifstream file(path);
+  Json manifest = Json::parse(file);
+  Json& kept = manifest["manifest"]["kept"];
+  ASSERT_EQ(kept.size(), 2u);
+  kept.erase(kept.begin());
+  manifest["sha256"] = Sha256Hex(manifest["manifest"].dump());
+  std::ofstream(path) << manifest.dump() << "\n";
+  testing::internal::CaptureStderr();
+  const Left left = member.Run({});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("is not used: it has other files than it told of\n"), std::string::npos)
+      << said;
+  EXPECT_TRUE(left.report.resumed_at.empty());
+  ExpectSame(left, Undisturbed(spec));
 }
 
 TEST(ResumeTest, ACheckpointIsDueAnIntervalAfterTheLast) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -87,6 +88,15 @@ Member::Member(Specification spec, std::string checkpoints, FileSystem& files)
   request_.specification = std::move(spec);
 }
 
+std::vector<std::string> Member::Folders() const {
+  std::vector<std::string> folders;
+  for (const auto& entry : fs::directory_iterator(checkpoints_ + "/m")) {
+    if (entry.path().filename() != "kept") folders.push_back(entry.path());
+  }
+  std::ranges::sort(folders);
+  return folders;
+}
+
 Left Member::Run(const Attempt& attempt) {
   request_.work_directory = NewFolder();
   const std::string events = NewFolder() + "/events";
@@ -147,6 +157,8 @@ void ExpectSame(const Left& left, const Left& undisturbed) {
   EXPECT_EQ(left.files, undisturbed.files);
   EXPECT_EQ(left.report.steps, undisturbed.report.steps);
   EXPECT_EQ(left.report.skipped_steps, undisturbed.report.skipped_steps);
+  EXPECT_EQ(left.report.examples_seen, undisturbed.report.examples_seen);
+  EXPECT_EQ(left.report.examples_seen_sha256, undisturbed.report.examples_seen_sha256);
 }
 
 Left Interrupted(const Specification& spec, const std::vector<int64_t>& stops) {

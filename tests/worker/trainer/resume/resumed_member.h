@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -48,15 +49,23 @@ struct Left {
   Json cost;  // Of its checkpoints.
 };
 
-// The clock of a training that takes a second before each look whether to stop, and else no time.
+// The clock of a training that takes a second before each look whether to stop, and else no time;
+// or so much for each glance at the clock by the thread that trains.
 class StepClock final : public Clock {
  public:
   absl::Time Now() const override { return SystemClock().Now(); }
-  absl::Duration Steady() const override { return absl::Seconds(steps_.load()); }
+  absl::Duration Steady() const override {
+    if (std::this_thread::get_id() == trains_) ++glances_;
+    return absl::Seconds(steps_.load()) + glances_.load() * glance_;
+  }
   void Step() { ++steps_; }
+  void set_glance(absl::Duration glance) { glance_ = glance; }
 
  private:
+  const std::thread::id trains_ = std::this_thread::get_id();
+  absl::Duration glance_ = absl::ZeroDuration();
   std::atomic<int64_t> steps_ = 0;  // The thread that writes checkpoints looks, too.
+  mutable std::atomic<int64_t> glances_ = 0;
 };
 
 // With checkpoints in a folder of its own.
@@ -68,6 +77,9 @@ class Member {
   Left Run(const Attempt& attempt);
 
   const std::string& checkpoints() const { return checkpoints_; }
+  StepClock& clock() { return clock_; }
+  // Of its checkpoints, the oldest first.
+  std::vector<std::string> Folders() const;
   // What its next attempts' checkpoints must be of.
   void set_identity(CheckpointIdentity identity) { identity_ = std::move(identity); }
 

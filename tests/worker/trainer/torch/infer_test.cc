@@ -54,6 +54,7 @@ TEST(InferTest, ThePredictionsAreThoseOfTheTrainingToTheBit) {
     Free(spec, NoiseSource::kKernels);
     const Ran trained = RunTrainer(request);
     ASSERT_EQ(trained.exit_code, 0) << trained.outcome().message;
+    EXPECT_EQ(KindsOf(trained), std::vector<std::string>{"weights"}) << "no predictions";
     const TrainerRequest given = Given(request);
 
     const Ran ran = RunTrainer(given);
@@ -204,11 +205,15 @@ TEST_F(StrangeWeightsTest, ThatAreNotFiniteHaveDiverged) {
 }
 
 TEST_F(StrangeWeightsTest, AFileThatIsNoneIsSaidToBeNone) {
-  TrainerRequest given = Given(request_);
-  given.weights = request_.work_directory + "/none.safetensors";
-  std::ofstream(given.weights) << "not weights";
-  const std::string message = Refusal(RunTrainer(given));
-  EXPECT_TRUE(message.starts_with("weights: ")) << message;
+  const std::string& folder = request_.work_directory;
+  const std::string none = folder + "/none.safetensors";
+  std::ofstream(none) << "not weights";
+  for (const std::string& path : {none, folder + "/nowhere.safetensors", none + "/below", folder}) {
+    TrainerRequest given = Given(request_);
+    given.weights = path;
+    const std::string message = Refusal(RunTrainer(given));
+    EXPECT_TRUE(message.starts_with("weights: " + path + ": ")) << message;
+  }
 }
 
 TEST(InferTest, TheDescriptionSaysThatItInfers) {

@@ -2,9 +2,13 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -345,6 +349,25 @@ TEST(MemoryTest, BlocksAreAlignedWritableAndKeptForTheSameSize) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// Leaves a process with a block that is kept, and with less room than another one takes.
+[[noreturn]] void AskForWhatIsKept() {
+  constexpr int64_t kBytes = int64_t{1} << 28;
+  UseKeptMemory();
+  at::empty({kBytes}, at::kByte);
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t used = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
+  limit.rlim_cur = used + kBytes / 4;
+  if (setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
+  std::_Exit(at::empty({kBytes / 4 * 3}, at::kByte).numel() > 0 ? 0 : 3);
+}
+
+TEST(MemoryDeathTest, WhatIsKeptIsGivenBackForWhatFindsNoRoom) {
+  EXPECT_EXIT(AskForWhatIsKept(), testing::ExitedWithCode(0), "");
 }
 
 // Says on which threads it was asked.

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -12,9 +13,11 @@
 #include <fstream>
 #include <future>
 #include <limits>
+#include <map>
 #include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/trainer_protocol/json.h"
@@ -312,7 +315,7 @@ class ReporterTest : public testing::Test {
   }
   void TearDown() override {
     if (ends_[0] >= 0) close(ends_[0]);
-    close(ends_[1]);
+    if (ends_[1] >= 0) close(ends_[1]);
   }
   std::vector<TrainerEvent> Events() {
     std::string text(1 << 20, '\0');
@@ -369,6 +372,33 @@ bool Sleeps(const std::string& thread) {
   return name_end != std::string::npos && line.compare(name_end + 2, 1, "S") == 0;
 }
 
+// It is full, and nobody reads before the reporter waits for that.
+TEST_F(ReporterTest, WhereADescriptorDoesNotBlockItWaitsForRoom) {
+  (void)fcntl(ends_[1], F_SETPIPE_SZ, 1);
+  ASSERT_EQ(fcntl(ends_[1], F_SETFL, O_NONBLOCK), 0);
+  ASSERT_EQ(fcntl(ends_[0], F_SETFL, 0), 0);
+  while (write(ends_[1], "\n", 1) == 1) continue;
+  const std::string writer = std::to_string(gettid());
+  std::atomic<bool> has_written = false;
+  std::string text;
+  std::thread reader([&] {
+    while (!has_written && !Sleeps(writer)) std::this_thread::yield();
+    char piece[512];
+    for (ssize_t n = 0; (n = read(ends_[0], piece, sizeof piece)) > 0;) {
+      text.append(piece, static_cast<size_t>(n));
+    }
+  });
+
+  Reporter reporter(ends_[1]);
+  reporter.Progress(1, 2);
+
+  has_written = true;
+  close(std::exchange(ends_[1], -1));
+  reader.join();
+  EXPECT_TRUE(reporter.status().ok()) << reporter.status();
+  EXPECT_TRUE(text.ends_with("\n" + EventToJson(ProgressEvent{1, 2}) + "\n")) << text.size();
+}
+
 // Reads a request that never ends, on a thread that no signal interrupts; then a stop is asked for.
 // The exit code says whether the reader has seen it.
 [[noreturn]] void StopWhileAnotherThreadReads() {
@@ -421,6 +451,41 @@ TEST(OptionsTest, HelpAndVersionAreTextsToPrint) {
   EXPECT_EQ(Parse({"--version"}).text.substr(0, 19), "noisefloor-trainer ");
   EXPECT_NE(Parse({"--help"}).text.find("Exit codes: 0 done or diverged"), std::string::npos);
   EXPECT_EQ(Parse({"--help"}).text.back(), '\n');
+}
+
+TEST(OptionsTest, CheckpointsAreSecondsApartFromZeroToInfinity) {
+  const auto every = [](const char* said, const std::vector<std::string>& arguments) {
+    setenv("NOISEFLOOR_CHECKPOINT_SECONDS", said, 1);
+    const Options options = Parse(arguments);
+    unsetenv("NOISEFLOOR_CHECKPOINT_SECONDS");
+    return options.mode == Options::Mode::kMistake ? absl::Seconds(-1) : options.checkpoint_every;
+  };
+  EXPECT_EQ(every("inf", {}), absl::InfiniteDuration());
+  EXPECT_EQ(every("0.5", {}), absl::Milliseconds(500));
+  for (const char* said : {"", "7", "5x", "nan"}) {
+    SCOPED_TRACE(said);
+    EXPECT_EQ(every(said, {}), absl::Seconds(said[0] == '7' ? 7 : 60));
+    EXPECT_EQ(every(said, {"--checkpoint-every=inf"}), absl::InfiniteDuration());
+    EXPECT_EQ(every(said, {"--checkpoint-every=0"}), absl::ZeroDuration());
+    for (const char* wrong : {"nan", "-1", "-inf", "5x", "soon"}) {
+      EXPECT_EQ(every(said, {std::string("--checkpoint-every=") + wrong}), absl::Seconds(-1))
+          << wrong;
+    }
+  }
+  EXPECT_NE(Parse({"--checkpoint-every=nan"}).text.find("nan: expected seconds, from 0 on, or inf"),
+            std::string::npos);
+}
+
+TEST(OptionsTest, ALimitOfTheCacheThatIsNoNumberIsNotSaid) {
+  constexpr uint64_t kMib = 1 << 20;
+  const std::map<std::string, uint64_t> limits = {{"", 4096},  {"5", 5},    {"5x", 4096},
+                                                  {"x", 4096}, {"0", 4096}, {"1073741825", 4096}};
+  for (const auto& [said, mib] : limits) {
+    setenv("NOISEFLOOR_CACHE_LIMIT", said.c_str(), 1);
+    EXPECT_EQ(Parse({}).cache_limit_bytes, mib * kMib) << said;
+    EXPECT_EQ(Parse({"--cache-limit=7"}).cache_limit_bytes, 7 * kMib) << said;
+  }
+  unsetenv("NOISEFLOOR_CACHE_LIMIT");
 }
 
 TEST(IntakeTest, ExampleSpecificationPassesItsOwnChecks) {

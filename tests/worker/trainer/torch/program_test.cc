@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <ostream>
 #include <string>
 #include <variant>
@@ -16,6 +17,7 @@
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "tests/worker/trainer/torch/trainer_process.h"
+#include "worker/trainer/data/examples_seen.h"
 
 namespace noisefloor::trainer {
 namespace {
@@ -106,7 +108,7 @@ TEST(ProgramTest, ArtifactsAreWholeAndAsTold) {
   EXPECT_EQ(contents["weights-2"], contents["weights"]) << "the second evaluation is the last";
 }
 
-TEST(ProgramTest, EnvironmentSaysEverySwitchAsAskedAndAsRead) {
+TEST(ProgramTest, EnvironmentSaysEverySwitchAsAskedAndAsReadAndWhatWasSeen) {
   const Ran ran = RunTrainer(SmallRequest());
   const Json environment = Json::parse(ran.outcome().environment);
   EXPECT_GE(environment["switches"].size(), 25u);
@@ -114,6 +116,12 @@ TEST(ProgramTest, EnvironmentSaysEverySwitchAsAskedAndAsRead) {
     EXPECT_EQ(reading["asked"], reading["read"]) << reading.dump();
   }
   EXPECT_EQ(environment["measured"]["steps"], 8);
+  std::vector<uint32_t> all(256);
+  std::iota(all.begin(), all.end(), 0);
+  ExamplesSeen seen(256);
+  seen.Add(all);
+  EXPECT_EQ(environment["measured"]["examples_seen"], 256);
+  EXPECT_EQ(environment["measured"]["examples_seen_sha256"], seen.Hash(ran.hello().data_identity));
   EXPECT_EQ(environment["build"], ran.hello().build);
   EXPECT_EQ(environment["data_identity"], ran.hello().data_identity);
 }
@@ -255,6 +263,25 @@ TEST(ProgramTest, SigtermKeepsACheckpointAndTheNextAttemptGoesOnToTheSameBits) {
   // Of another member there is none, though all else is the same.
   request.member = "s1c2r4";
   EXPECT_EQ(RunTrainer(request, {.variables = variables}).output, "");
+}
+
+TEST(ProgramTest, ACheckpointOfLibrariesInAnotherModeIsNotUsed) {
+  TrainerRequest request = SmallRequest();
+  request.specification.train.epochs = 100000;
+  request.specification.evaluate.every_epochs = 100;
+  std::map<std::string, std::string> variables = {
+      {"NOISEFLOOR_CHECKPOINTS", request.work_directory + "-checkpoints"}};
+  const auto run = [&] {
+    request.work_directory = SmallRequest().work_directory;
+    return RunTrainer(request, {.variables = variables, .stop_after_first_progress = true});
+  };
+  EXPECT_EQ(run().exit_code, 14);
+  EXPECT_TRUE(run().output.starts_with("goes on after "));
+  variables.insert({{"ONEDNN_MAX_CPU_ISA", "SSE41"}, {"MKL_CBWR", "COMPATIBLE"}});
+  const std::string said = run().output;
+  EXPECT_NE(said.find(" is not used: it is of another libraries: "), std::string::npos) << said;
+  EXPECT_EQ(said.find("goes on after "), std::string::npos) << said;
+  std::filesystem::remove_all(variables["NOISEFLOOR_CHECKPOINTS"]);
 }
 
 // An outcome that nobody heard is told by the next attempt, which needs them.

@@ -71,6 +71,23 @@ TEST(RequestTest, WhatWasWrittenForVersion02IsTrainedToTheSameBits) {
   EXPECT_EQ(ran.outcome().hashes, RunTrainer(SmallRequest()).outcome().hashes);
 }
 
+// What 0.2 did not know may be missing from what is hashed only where it is as 0.2 had it.
+TEST(RequestTest, ASettingThatTheHashDoesNotCoverIsRefused) {
+  const auto run = [](double clip_norm) {
+    TrainerRequest request = SmallRequest();
+    request.specification.train.clip_norm = clip_norm;
+    Training training = TrainingOf(request.specification);
+    std::erase_if(training.settings, [](const Setting& setting) {
+      return SettingsOf02()->Find(setting.first) == nullptr;
+    });
+    request.specification_sha256 = Sha256Hex(TrainingToJson(training));
+    return RunTrainer(request);
+  };
+  EXPECT_EQ(run(0).exit_code, 0);
+  ExpectFailure(run(0.5), CauseClass::kBadSpecification,
+                "specification: it does not have the hash that came with it");
+}
+
 TEST(ProbeTest, AProcessorOfThisMachineWorksAndOthersSayWhyNot) {
   const auto probe = [](const std::string& name) {
     const Ran ran = RunTrainer("", {.arguments = {"--probe", name}});
@@ -240,6 +257,26 @@ TEST(CommandLineTest, ADirectRunBecomesItsClass) {
   const Json environment = Json::parse(ran.outcome().environment);
   EXPECT_EQ(environment["aten_cpu_capability"], "DEFAULT");
   EXPECT_EQ(environment["variables"]["ONEDNN_MAX_CPU_ISA"], "SSE41");
+}
+
+TEST(CommandLineTest, AWorkFolderThatCannotBeMadeIsTheMachinesFault) {
+  const TrainerRequest request = SmallRequest();
+  const std::string file = request.work_directory + "/spec.json";
+  std::ofstream(file) << SpecificationToJson(request.specification);
+  const auto run = [](const std::string& spec, const std::string& work) {
+    return RunTrainer("", {.arguments = {"--spec=" + spec, "--work=" + work}});
+  };
+  for (const std::string& work : {file, file + "/out", std::string("/proc/nowhere")}) {
+    const Ran ran = run(file, work);
+    EXPECT_EQ(ran.exit_code, 13) << work;
+    EXPECT_EQ(ran.outcome().cause, CauseClass::kLostDevice);
+    EXPECT_NE(ran.outcome().message.find(": cannot create folder: "), std::string::npos)
+        << ran.outcome().message;
+  }
+  const std::string out = request.work_directory + "/out";
+  const Ran ran = run(file + ".none", out);
+  EXPECT_EQ(ran.exit_code, 10) << "the file is the person's own";
+  EXPECT_FALSE(std::filesystem::exists(out));
 }
 
 // LibTorch keeps the first answer that it gets about CUDA, and the probe of its libraries asks.

@@ -55,11 +55,19 @@ absl::Status CheckTensor(const NamedTensor& wanted, const TensorView* found) {
   return absl::OkStatus();
 }
 
+// What the request names must be a file that can be read; a disk that fails is the machine's.
+absl::Status OpenError(const absl::Status& status) {
+  const absl::Status named = Annotate(status, "weights");
+  const bool is_of_request = absl::IsNotFound(status) || absl::IsPermissionDenied(status) ||
+                             absl::IsFailedPrecondition(status);
+  return is_of_request ? InvalidInput(Message(named)) : named;
+}
+
 }  // namespace
 
 absl::Status LoadWeights(const std::string& path, Model& model) {
   const absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(path);
-  if (!file.ok()) return Annotate(file.status(), "weights");
+  if (!file.ok()) return OpenError(file.status());
   const std::vector<NamedTensor> wanted = TensorsOf(model);
   for (const NamedTensor& tensor : wanted) {
     NF_RETURN_IF_ERROR(CheckTensor(tensor, file->Find(tensor.name)));

@@ -30,8 +30,8 @@ Checkpointer::~Checkpointer() { WaitForWriter(); }
 void Checkpointer::Resume(Moving& moving) {
   moving.reporter.KeepTold();
   const auto content = ContentFor(TensorsOf(moving));
-  const uint64_t size = content.ok() ? content->bytes().size() : 0;
-  const auto found = folder_.Load(size, [&](const Checkpoint& checkpoint) {
+  size_bytes_ = content.ok() ? content->bytes().size() : 0;
+  const auto found = folder_.Load(size_bytes_, [&](const Checkpoint& checkpoint) {
     NF_RETURN_IF_ERROR(CheckFits(checkpoint, moving));
     return folder_.Unpack(checkpoint, work_directory_);
   });
@@ -41,6 +41,8 @@ void Checkpointer::Resume(Moving& moving) {
   taken_at_ = moving.report.steps;
   MutexLock lock(mutex_);
   kept_at_ = taken_at_;
+  cost_ = moving.report.checkpoints;
+  ++cost_.written;  // The one that holds it.
   Say("goes on after " + std::to_string(kept_at_) + " steps");
 }
 
@@ -66,8 +68,19 @@ void Checkpointer::Take(const Moving& moving) {
   taken_at_ = moving.report.steps;
   WaitForWriter();
   Fill(moving);
+  const absl::Duration filled = clock_.Steady();
+  NoteHeldUp(filled - begin);
+  {
+    MutexLock lock(mutex_);
+    moving.report.checkpoints = cost_;
+  }
   Start(CheckpointOf(moving));
-  held_up_ += clock_.Steady() - begin;
+  NoteHeldUp(clock_.Steady() - filled);
+}
+
+void Checkpointer::NoteHeldUp(absl::Duration time) {
+  MutexLock lock(mutex_);
+  cost_.held_up_seconds += absl::ToDoubleSeconds(time);
 }
 
 void Checkpointer::Start(Checkpoint checkpoint) {
@@ -98,7 +111,7 @@ void Checkpointer::Write(const Checkpoint& checkpoint) {
   }
   {
     MutexLock lock(mutex_);
-    write_time_ += clock_.Steady() - begin;
+    cost_.write_seconds += absl::ToDoubleSeconds(clock_.Steady() - begin);
   }
   Done(checkpoint, status);
 }
@@ -107,11 +120,11 @@ void Checkpointer::Done(const Checkpoint& checkpoint, const absl::Status& status
   MutexLock lock(mutex_);
   writing_ = false;
   if (status.ok()) {
-    ++written_;
+    ++cost_.written;
     kept_at_ = checkpoint.step;
     return;
   }
-  ++failed_;
+  ++cost_.failed;
   error_ = Message(status);
   Say("no checkpoint after " + std::to_string(checkpoint.step) + " steps: " + error_);
 }
@@ -143,13 +156,13 @@ void Checkpointer::Forget() {
 Json Checkpointer::Measured() {
   WaitForWriter();
   MutexLock lock(mutex_);
-  if (written_ + failed_ == 0) return nullptr;
-  Json measured = {{"written", written_},
-                   {"failed", failed_},
-                   {"bytes", content_->bytes().size()},
-                   {"held_up_seconds", absl::ToDoubleSeconds(held_up_)},
-                   {"write_seconds", absl::ToDoubleSeconds(write_time_)}};
-  if (failed_ > 0) measured["error"] = error_;
+  if (cost_.written + cost_.failed == 0) return nullptr;
+  Json measured = {{"written", cost_.written},
+                   {"failed", cost_.failed},
+                   {"bytes", size_bytes_},
+                   {"held_up_seconds", cost_.held_up_seconds},
+                   {"write_seconds", cost_.write_seconds}};
+  if (!error_.empty()) measured["error"] = error_;
   return measured;
 }
 

@@ -48,12 +48,15 @@ class Checkpointer {
   // in between, another attempt still has them.
   void Forget();
 
-  // What it has cost: {"written", "failed", "bytes", "held_up_seconds", "write_seconds", "error"}.
-  // `bytes`: of one. Null when nothing was tried. Waits for the thread.
+  // What they have cost, in all attempts: {"written", "failed", "bytes", "held_up_seconds",
+  // "write_seconds", "error"}. `bytes`: of one; `error`: the last of this attempt. A checkpoint
+  // cannot hold how long it took to write: of those that attempts went on from that is missing.
+  // Null when nothing was tried. Waits for the thread.
   Json Measured();
 
  private:
   void Fill(const Moving& moving);
+  void NoteHeldUp(absl::Duration time) ABSL_LOCKS_EXCLUDED(mutex_);
   void Start(Checkpoint checkpoint) ABSL_LOCKS_EXCLUDED(mutex_);
   void Done(const Checkpoint& checkpoint, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   void Write(const Checkpoint& checkpoint) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -65,17 +68,15 @@ class Checkpointer {
   const Clock& clock_;
   absl::Duration last_;                        // When one was taken.
   int64_t taken_at_ = 0;                       // Steps of the last one, or where this went on.
+  size_t size_bytes_ = 0;                      // Of one.
   std::optional<SafetensorsContent> content_;  // The thread's, while it writes.
   bool looked_for_stale_ = false;              // Likewise.
   std::thread writer_;
-  absl::Duration held_up_ = absl::ZeroDuration();
   mutable Mutex mutex_;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  int64_t written_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t kept_at_ ABSL_GUARDED_BY(mutex_) = 0;  // Steps of the last one that is on disk.
+  CheckpointCost cost_ ABSL_GUARDED_BY(mutex_);
   std::string error_ ABSL_GUARDED_BY(mutex_);
-  absl::Duration write_time_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
+  int64_t kept_at_ ABSL_GUARDED_BY(mutex_) = 0;  // Steps of the last one that is on disk.
 };
 
 }  // namespace noisefloor::trainer

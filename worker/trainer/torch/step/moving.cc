@@ -64,6 +64,7 @@ struct Facts {
   double train_seconds = 0;
   double evaluate_seconds = 0;
   std::vector<int64_t> resumed_at;
+  CheckpointCost cost;
 };
 
 // Whose values may be below 0 is its owner's to know.
@@ -93,6 +94,24 @@ absl::StatusOr<std::vector<int64_t>> Steps(const Json& json, int64_t last) {
   return json.get<std::vector<int64_t>>();
 }
 
+Json CostJson(const CheckpointCost& cost) {
+  return {{"written", cost.written},
+          {"failed", cost.failed},
+          {"held_up_seconds", cost.held_up_seconds},
+          {"write_seconds", cost.write_seconds}};
+}
+
+absl::StatusOr<CheckpointCost> ReadCost(const Json& json) {
+  JsonReader reader(json, "facts.checkpoints");
+  CheckpointCost cost;
+  cost.written = reader.Int("written", 0, kMost);
+  cost.failed = reader.Int("failed", 0, kMost);
+  cost.held_up_seconds = reader.Number("held_up_seconds");
+  cost.write_seconds = reader.Number("write_seconds");
+  NF_RETURN_IF_ERROR(reader.Finish());
+  return cost;
+}
+
 Json FactsJson(const Moving& moving) {
   const Journal::State& journal = moving.journal.state();
   return {{"batches_per_epoch", moving.batches.per_epoch()},
@@ -107,7 +126,8 @@ Json FactsJson(const Moving& moving) {
           {"arrival_orders", moving.shards.arrival_orders()},
           {"train_seconds", moving.report.train_seconds},
           {"evaluate_seconds", moving.report.evaluate_seconds},
-          {"resumed_at", moving.report.resumed_at}};
+          {"resumed_at", moving.report.resumed_at},
+          {"checkpoints", CostJson(moving.report.checkpoints)}};
 }
 
 absl::StatusOr<Facts> ReadFacts(const Checkpoint& checkpoint) {
@@ -121,6 +141,7 @@ absl::StatusOr<Facts> ReadFacts(const Checkpoint& checkpoint) {
   NF_ASSIGN_OR_RETURN(facts.arrival_orders, Counts(reader.Any("arrival_orders"), "arrival_orders"));
   NF_ASSIGN_OR_RETURN(facts.hashes, Hashes(reader.Any("hashes")));
   NF_ASSIGN_OR_RETURN(facts.resumed_at, Steps(reader.Any("resumed_at"), checkpoint.step));
+  NF_ASSIGN_OR_RETURN(facts.cost, ReadCost(reader.Any("checkpoints")));
   JsonReader journal(reader.Any("journal"), "facts.journal");
   facts.journal.summed = journal.Int("summed", 0, kMost);
   facts.journal.epoch_sum = journal.Number("epoch_sum");
@@ -271,6 +292,7 @@ void Restore(const Checkpoint& checkpoint, Moving& moving) {
   moving.report.evaluate_seconds = facts->evaluate_seconds;
   moving.report.resumed_at = facts->resumed_at;
   moving.report.resumed_at.push_back(checkpoint.step);
+  moving.report.checkpoints = facts->cost;
   moving.reporter.TellAgain(checkpoint.told);
 }
 

@@ -1,5 +1,6 @@
 #include "worker/trainer/torch/step/reporter.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,10 +19,20 @@ namespace {
 
 constexpr size_t kMostWaiting = 1000;
 
+// Of a descriptor that does not block: until it takes more, or its reader has gone.
+void WaitForRoom(int file) {
+  pollfd waited{.fd = file, .events = POLLOUT, .revents = 0};
+  (void)poll(&waited, 1, /*timeout=*/-1);
+}
+
 absl::Status WriteAll(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(file, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {
+      WaitForRoom(file);
+      continue;
+    }
     if (written < 0) {
       return MakeError(absl::StatusCode::kUnavailable,
                        std::string("writing events: ") + std::strerror(errno));

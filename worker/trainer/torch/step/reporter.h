@@ -10,8 +10,9 @@
 
 namespace noisefloor::trainer {
 
-// Does not own the descriptor. A reader that has gone away is not an error of the caller's: the
-// first failed write is kept in status(), and later events go nowhere.
+// Does not own the descriptor; where that does not block, waits until it takes more. A reader that
+// has gone away is not an error of the caller's: the first failed write is kept in status(), and
+// later events go nowhere.
 class Reporter {
  public:
   explicit Reporter(int events) : events_(events) {}

@@ -1,0 +1,155 @@
+// What is told of a training: its losses, its times, how it was tested and why it ended.
+#include <ATen/ATen.h>
+#include <c10/util/Exception.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <new>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/trainer_protocol/json.h"
+#include "worker/trainer/torch/member.h"
+#include "worker/trainer/torch/step/journal.h"
+#include "worker/trainer/torch/step/stopwatch.h"
+#include "worker/trainer/torch/step/train.h"
+#include "worker/trainer/torch/try_device.h"
+
+namespace noisefloor::trainer {
+namespace {
+
+// At most as many as a pipe takes.
+std::vector<Record> RecordsToldBy(const std::function<void(Reporter&)>& work) {
+  int ends[2];
+  EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  Reporter reporter(ends[1]);
+  work(reporter);
+  reporter.Flush();
+  close(ends[1]);
+  std::string text;
+  std::array<char, 4096> piece;
+  for (ssize_t n = 0; (n = read(ends[0], piece.data(), piece.size())) > 0;) {
+    text.append(piece.data(), static_cast<size_t>(n));
+  }
+  close(ends[0]);
+  std::vector<Record> records;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto event = EventFromJson(line);
+    EXPECT_TRUE(event.ok()) << event.status();
+    if (!event.ok()) continue;
+    const auto* told = std::get_if<RecordsEvent>(&*event);
+    if (told != nullptr) records.insert(records.end(), told->records.begin(), told->records.end());
+  }
+  return records;
+}
+
+// 43 steps an epoch: ten records of four steps each, and one of the three that are left.
+TEST(JournalTest, LossesAreMeansOfTenthsOfAnEpochAndOfEpochs) {
+  constexpr int64_t kEpoch = 43;
+  const auto loss = [](int64_t step) { return static_cast<double>(step * step); };
+  const auto mean = [&](int64_t begin, int64_t end) {
+    double sum = 0;
+    for (int64_t step = begin; step < end; ++step) sum += loss(step);
+    return sum / static_cast<double>(end - begin);
+  };
+  std::vector<std::tuple<int64_t, std::string, double>> expected, told;
+  for (const int64_t first : {int64_t{0}, kEpoch}) {
+    for (int64_t begin = first; begin < first + kEpoch; begin += 4) {
+      const int64_t end = std::min(begin + 4, first + kEpoch);
+      expected.emplace_back(end, "train_loss", mean(begin, end));
+    }
+    expected.emplace_back(first + kEpoch, "train_loss_epoch", mean(first, first + kEpoch));
+  }
+
+  const std::vector<Record> records = RecordsToldBy([&](Reporter& reporter) {
+    Journal journal({kEpoch, 2 * kEpoch}, reporter);
+    for (int64_t step = 0; step < 2 * kEpoch; ++step) {
+      EXPECT_TRUE(journal.Add(step, at::scalar_tensor(loss(step), at::kFloat)));
+    }
+  });
+
+  for (const Record& record : records) told.emplace_back(record.step, record.metric, record.value);
+  EXPECT_EQ(told, expected);
+}
+
+class SetClock final : public Clock {
+ public:
+  absl::Time Now() const override { return absl::UnixEpoch(); }
+  absl::Duration Steady() const override { return steady; }
+  absl::Duration steady = absl::ZeroDuration();
+};
+
+TEST(StopwatchTest, CountsSecondsOfTheClock) {
+  SetClock clock;
+  const StepTime time =
+      Stopwatch(at::kCPU, clock).Time([&] { clock.steady += absl::Milliseconds(1500); });
+  EXPECT_EQ(time.wall_seconds, 1.5);
+  EXPECT_EQ(time.device_seconds, 0);
+}
+
+TEST(MeasuredTest, OrdersOfArrivalAreCountedAndTheMostFrequentIsTold) {
+  TrainReport report;
+  EXPECT_FALSE(MeasuredJson(report).contains("arrival_orders_seen"));
+  report.arrival_orders = {{"0,1,2", 4}, {"1,0,2", 5}, {"2,1,0", 3}};
+  const Json measured = MeasuredJson(report);
+  EXPECT_EQ(measured["arrival_orders_seen"], 3);
+  EXPECT_EQ(measured["most_frequent_arrival_order"], 5);
+}
+
+TEST(EvaluationPlanTest, TestsHaveTheThreadsOfTheSpecificationWhateverWasDrawn) {
+  Specification specification;
+  specification.train.threads = 2;
+  const Dataset dataset;
+  const Streams streams = MakeStreams(specification);
+  const SwitchPlan drawn{.threads = 5};
+  const SetClock clock;
+  const TrainInput input{specification, dataset, streams, drawn, {at::kCPU}, clock, {}};
+  EXPECT_EQ(EvaluationOf(input).threads, 2);
+  EXPECT_EQ(EvaluationOf(input).training.threads, 5) << "to which it goes back";
+}
+
+CauseClass CauseOfWhatIsThrownBy(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    return CauseOf(error);
+  }
+  return CauseClass::kNone;
+}
+
+TEST(CauseTest, WhatLibrariesThrowHasACause) {
+  EXPECT_EQ(CauseOfWhatIsThrownBy([] { throw std::bad_alloc(); }), CauseClass::kOutOfMemory);
+  EXPECT_EQ(CauseOfWhatIsThrownBy([] { TORCH_CHECK_WITH(OutOfMemoryError, false, "full"); }),
+            CauseClass::kOutOfMemory);
+  EXPECT_EQ(CauseOfWhatIsThrownBy([] { TORCH_CHECK(false, "CUDA error: unspecified"); }),
+            CauseClass::kLostDevice);
+  EXPECT_EQ(CauseOfWhatIsThrownBy([] { TORCH_CHECK_VALUE(false, "no such size"); }),
+            CauseClass::kBadSpecification);
+  EXPECT_EQ(CauseOfWhatIsThrownBy([] { TORCH_CHECK(false, "of another kind"); }), CauseClass::kBug);
+  EXPECT_EQ(CauseOfWhatIsThrownBy([] { throw std::runtime_error("x"); }), CauseClass::kBug);
+}
+
+TEST(TryDeviceTest, NumbersThatAreOffOrMissingOrNoneAreADifference) {
+  const std::vector<double> expected = {1, -2, 0.5};
+  const auto difference = [&](const std::vector<float>& computed) {
+    return Difference("sum", at::tensor(computed), expected);
+  };
+  EXPECT_EQ(difference({1, -2, 0.50001f}), "");
+  EXPECT_EQ(difference({1, -2.25f, 0.5f}), "its sum is off by 0.250000");
+  EXPECT_EQ(difference({1, -2, NAN}), "its sum is off by inf");
+  EXPECT_EQ(difference({1, -2}), "its sum has 2 numbers");
+}
+
+}  // namespace
+}  // namespace noisefloor::trainer
