@@ -7,6 +7,7 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
 #include "fmt/format.h"
 
 #include "common/base/nearest.h"
@@ -95,7 +96,7 @@ std::string ShellWord(const std::string& text) {
   const bool plain = std::ranges::all_of(text, [](unsigned char c) {
     return absl::ascii_isalnum(c) || std::string_view("/._-+,~").find(c) != std::string_view::npos;
   });
-  return plain ? text : fmt::format("'{}'", text);
+  return plain ? text : fmt::format("'{}'", absl::StrReplaceAll(text, {{"'", "'\\''"}}));
 }
 
 // Short words are a slip or two away from many others.

@@ -1,5 +1,6 @@
 #include <fcntl.h>
-#include <spawn.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "common/files/directory.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/python_package.h"
+#include "coordinator/cli/stop_signal.h"
 
 namespace noisefloor::cli {
 
@@ -36,31 +38,64 @@ absl::Status CannotStart(const std::string& program, int error) {
                                program, std::strerror(error)));
 }
 
-// Runs a program whose standard error and input are ours, and hands on what it prints.
-absl::StatusOr<int> Relay(std::vector<std::string>& arguments, std::ostream& out) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return CannotStart(arguments[0], errno);
+// Between fork and exec: async-signal-safe calls only. Errors go through `report`.
+[[noreturn]] void BecomeProgram(char** words, int output, int report, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(127);
+  dup2(output, STDOUT_FILENO);
+  execvp(words[0], words);
+  const int error = errno;
+  (void)!write(report, &error, sizeof error);
+  _exit(127);
+}
+
+// Starts a program that is told to end when we do, however that is. Its standard error and input
+// are ours.
+absl::StatusOr<pid_t> Start(std::vector<std::string>& arguments, int output) {
   std::vector<char*> words;
   for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  pid_t process = -1;
-  const int error = posix_spawnp(&process, words[0], &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  if (error == 0) {
-    std::array<char, 4096> buffer;
-    ssize_t got = 0;
-    while ((got = read(ends[0], buffer.data(), buffer.size())) > 0 || (got < 0 && errno == EINTR)) {
-      if (got > 0) out.write(buffer.data(), got);
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return CannotStart(arguments[0], errno);
+  const pid_t parent = getpid();
+  const pid_t process = fork();
+  if (process == 0) BecomeProgram(words.data(), output, report[1], parent);
+  int error = process < 0 ? errno : 0;
+  close(report[1]);
+  if (process > 0 && read(report[0], &error, sizeof error) <= 0) error = 0;
+  close(report[0]);
+  if (error == 0) return process;
+  if (process > 0) waitpid(process, nullptr, 0);
+  return CannotStart(arguments[0], error);
+}
+
+// Hands on what it prints until it has closed its output. What would end us ends it first.
+void HandOn(int output, pid_t process, std::ostream& out) {
+  StopSignal stop;
+  std::array<char, 4096> buffer;
+  while (true) {
+    if (stop.WaitFor(absl::InfiniteDuration(), output)) {
+      stop.Clear();
+      kill(process, SIGTERM);
+      continue;
     }
+    const ssize_t got = read(output, buffer.data(), buffer.size());
+    if (got > 0) out.write(buffer.data(), got);
+    if (got == 0 || (got < 0 && errno != EINTR)) return;
   }
+}
+
+// The program's exit code, or 128 + the signal that ended it.
+absl::StatusOr<int> Relay(std::vector<std::string>& arguments, std::ostream& out) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return CannotStart(arguments[0], errno);
+  const absl::StatusOr<pid_t> process = Start(arguments, ends[1]);
+  close(ends[1]);
+  if (process.ok()) HandOn(ends[0], *process, out);
   close(ends[0]);
-  if (error != 0) return CannotStart(arguments[0], error);
+  NF_RETURN_IF_ERROR(process.status());
   int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(*process, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

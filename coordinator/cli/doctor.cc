@@ -31,6 +31,15 @@ Finding Unreachable(std::string check, const absl::Status& status, std::string h
   return {std::move(check), Level::kProblem, Message(status), std::move(help)};
 }
 
+// Of one that is there.
+std::string HelpFor(const absl::Status& refusal, const Context& context) {
+  if (!absl::IsUnauthenticated(refusal)) return "look at its log";
+  const AccessPlaces& places = context.access_places;
+  return fmt::format(
+      "put a valid access file in {}: `noisefloor access add` makes one, on its machine",
+      places.named.empty() ? places.usual : places.named);
+}
+
 class Doctor final : public Command {
  public:
   std::string_view Name() const override { return "doctor"; }
@@ -76,7 +85,8 @@ class Doctor final : public Command {
     const auto version = connection->Call(&Stub::GetVersion, v1::GetVersionRequest());
     const absl::Duration took = context.clock.Steady() - begun;
     if (!version.ok()) {
-      findings.push_back(Unreachable("coordinator", version.status(), "look at its log"));
+      findings.push_back(
+          Unreachable("coordinator", version.status(), HelpFor(version.status(), context)));
       return "";
     }
     findings.push_back(

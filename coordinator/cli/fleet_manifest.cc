@@ -8,6 +8,7 @@
 
 #include "common/access/access_file.h"
 #include "common/rpc/address.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/cli/duration.h"
 #include "coordinator/cli/output.h"
 
@@ -40,6 +41,11 @@ absl::StatusOr<ClaimMount> MountOf(const std::string& text) {
   mount.read_only = mount.path.ends_with(":ro");
   if (mount.read_only) mount.path.erase(mount.path.size() - 3);
   return mount;
+}
+
+// A worker offers a class of several GPUs where each of its slots has so many.
+uint32_t GpusPerSlot(const std::string& hardware) {
+  return IsGpuClass(hardware) ? CountGpus(hardware).count : 1;
 }
 
 // Workers elsewhere would look for the coordinator on their own machine.
@@ -183,6 +189,7 @@ absl::StatusOr<KubernetesWish> FleetManifest::Wish(const Context& context) const
   NF_RETURN_IF_ERROR(ReadTimes(wish));
   NF_RETURN_IF_ERROR(ReadPairs(wish));
   wish.gpus = static_cast<uint32_t>(gpus_ >= 0 ? gpus_ : (wish.gpu_product.empty() ? 0 : 1));
+  wish.gpus_per_slot = GpusPerSlot(wish.hardware);
   const uint32_t parts = std::max(1u, wish.gpus);
   if (wish.cpus.empty()) wish.cpus = std::to_string(kCoresPerGpu * parts);
   if (wish.memory.empty()) wish.memory = fmt::format("{}Gi", kGibPerGpu * parts);
@@ -214,6 +221,7 @@ absl::StatusOr<SystemdWish> FleetManifest::UnitWish(const Context& context) cons
                       .program = read.program.empty() ? "noisefloor-worker" : read.program,
                       .access = WorkerAccessFile(context, access_),
                       .hardware = read.hardware,
+                      .gpus_per_slot = GpusPerSlot(read.hardware),
                       .idle_seconds = read.idle_seconds,
                       .grace_seconds = read.grace_seconds,
                       .worker_options = read.worker_options,

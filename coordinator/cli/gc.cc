@@ -1,9 +1,13 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <tuple>
 
 #include "fmt/format.h"
 
 #include "common/files/directory.h"
 #include "coordinator/cli/caches.h"
+#include "coordinator/cli/choices.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/duration.h"
@@ -14,6 +18,9 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Hours(6);
+constexpr std::array<std::string_view, 5> kCollected = {"weights", "weights-N", "predictions-N",
+                                                        "log", "kernels"};
+constexpr std::array<std::string_view, 3> kJudgedThere = {"weights-", "predictions", "evaluation_"};
 
 std::string Amount(uint64_t files, uint64_t bytes) {
   return fmt::format("{} ({:.1f} MB)", Counted(files, "file"), bytes / 1e6);
@@ -73,6 +80,8 @@ class Gc final : public Command {
     NF_ASSIGN_OR_RETURN(const v1::CollectGarbageRequest request, Request());
     NF_ASSIGN_OR_RETURN(Connection connection,
                         Connection::Open(context, {.home = Connection::Home::kToChange}));
+    NF_RETURN_IF_ERROR(CheckKinds(connection));
+    NF_RETURN_IF_ERROR(CheckSweeps(connection, request));
     NF_ASSIGN_OR_RETURN(const v1::CollectGarbageResponse answer,
                         connection.Call(&Stub::CollectGarbage, request, kPatience));
     Say(context, answer);
@@ -92,11 +101,42 @@ class Gc final : public Command {
     }
     for (const std::string& kind : kinds_) request.add_kinds(kind);
     for (const std::string& sweep : sweeps_) {
-      NF_ASSIGN_OR_RETURN(const uint64_t number, SweepNumber(sweep));
+      NF_ASSIGN_OR_RETURN(const uint64_t number, RequiredSweepNumber(sweep));
       request.add_sweep_ids(number);
     }
     request.set_dry_run(dry_run_);
     return request;
+  }
+
+  // One that our trainers leave, or that a file is of: a trainer of somebody's own may have others.
+  // What may not go the coordinator refuses.
+  absl::Status CheckKinds(Connection& connection) const {
+    const auto is_ours = [](std::string_view kind) {
+      return std::ranges::find(kCollected, kind) != kCollected.end() ||
+             std::ranges::any_of(kJudgedThere, [&](auto begin) { return kind.starts_with(begin); });
+    };
+    if (std::ranges::all_of(kinds_, is_ours)) return absl::OkStatus();
+    NF_ASSIGN_OR_RETURN(const v1::GetStorageResponse storage,
+                        connection.Call(&Stub::GetStorage, v1::GetStorageRequest(), kPatience));
+    std::vector<std::string> known(kCollected.begin(), kCollected.end());
+    for (const v1::StorageShare& share : storage.artifacts()) {
+      if (!is_ours(share.kind())) known.push_back(share.kind());
+    }
+    for (const std::string& kind : kinds_) {
+      if (is_ours(kind) || std::ranges::find(known, kind) != known.end()) continue;
+      return InvalidInput(fmt::format("--kind={}: expected {}", kind, JoinChoices(known)));
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status CheckSweeps(Connection& connection,
+                                  const v1::CollectGarbageRequest& request) {
+    for (const uint64_t sweep : request.sweep_ids()) {
+      v1::GetSweepRequest get;
+      get.set_sweep_id(sweep);
+      NF_RETURN_IF_ERROR(connection.Call(&Stub::GetSweep, get).status());
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<int> CollectCaches(Context& context) const {

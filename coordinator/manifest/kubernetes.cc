@@ -56,7 +56,9 @@ Json Arguments(const KubernetesWish& wish) {
     words.push_back(fmt::format("--leave-after={}", wish.time_seconds - wish.drain_before_seconds));
     words.push_back(fmt::format("--lifetime={}", wish.time_seconds));
   }
-  if (!wish.hardware.empty()) words.push_back("--classes=" + Literal(wish.hardware));
+  for (const std::string& word : ClassWords(wish.hardware, wish.gpus_per_slot)) {
+    words.push_back(Literal(word));
+  }
   if (!wish.data_claim.empty()) words.push_back(fmt::format("--data-root={}", kData));
   if (!wish.checkpoints_claim.empty()) {
     words.push_back(fmt::format("--checkpoints={}", kCheckpoints));

@@ -37,6 +37,7 @@ struct KubernetesWish {
   int64_t grace_seconds = 30;     // A trainer has, to keep its checkpoint once it is asked to end.
   int64_t user = 10001;           // Number that all of it runs as, not root.
   std::string hardware;           // Class that its workers must have; empty: what they find.
+  uint32_t gpus_per_slot = 1;     // Of that class.
   std::string secret;             // Name of the Secret with the key `worker.access`.
   std::string access;             // Path here of that access file, for the command; may be empty.
   std::string pull_secret;        // Of the image's registry; may be empty.
@@ -48,7 +49,8 @@ struct KubernetesWish {
   std::vector<std::pair<std::string, std::string>> variables;  // Of its environment.
 };
 
-// InvalidArgument names the option of `fleet manifest` that is wrong, and what was expected.
+// What Kubernetes would refuse, and what our worker would of what we say to it. InvalidArgument
+// names the option of `fleet manifest` that is wrong, and what was expected.
 absl::Status Check(const KubernetesWish& wish);
 
 // Of a wish that was checked: {"apiVersion": "v1", "kind": "List", "items": [a Job, ...]}.

@@ -1,6 +1,7 @@
-// What Kubernetes, or our own worker in it, would refuse is refused before anything is printed.
+// What Kubernetes would refuse is refused before anything is printed.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 #include <span>
 
@@ -63,30 +64,53 @@ bool IsLabelName(std::string_view text) {
   return IsMadeOf(name, kAlnum, "-_.", kLongestLabel);
 }
 
-// A number above 0 and one of the units.
-bool IsQuantity(std::string_view text, std::span<const std::string_view> units) {
+struct Unit {
+  std::string_view name;
+  double size = 1;
+};
+
+// Of a number above 0 and one of the units; 0: it is none.
+double Quantity(std::string_view text, std::span<const Unit> units) {
   const size_t end = text.find_first_not_of("0123456789.");
   const std::string_view number = text.substr(0, end);
-  const std::string_view unit = end == std::string_view::npos ? "" : text.substr(end);
+  const std::string_view name = end == std::string_view::npos ? "" : text.substr(end);
   const bool whole = IsMadeOf(number, "0123456789", ".", 15) && std::ranges::count(number, '.') < 2;
-  return whole && number.find_first_not_of("0.") != std::string_view::npos &&
-         std::ranges::find(units, unit) != units.end();
+  const auto unit = std::ranges::find(units, name, &Unit::name);
+  double value = 0;
+  if (!whole || unit == units.end()) return 0;
+  std::from_chars(number.data(), number.data() + number.size(), value);
+  return value * unit->size;
 }
 
 absl::Status CheckAmounts(const KubernetesWish& wish) {
-  constexpr std::array<std::string_view, 2> kCpuUnits = {"", "m"};
-  constexpr std::array<std::string_view, 9> kByteUnits = {"",   "k",  "M",  "G", "T",
-                                                          "Ki", "Mi", "Gi", "Ti"};
-  if (!IsQuantity(wish.cpus, kCpuUnits)) {
+  constexpr std::array<Unit, 2> kCpuUnits = {{{"", 1}, {"m", 1e-3}}};
+  constexpr double kKi = 1024;
+  constexpr std::array<Unit, 9> kByteUnits = {{{"", 1},
+                                               {"k", 1e3},
+                                               {"M", 1e6},
+                                               {"G", 1e9},
+                                               {"T", 1e12},
+                                               {"Ki", kKi},
+                                               {"Mi", kKi * kKi},
+                                               {"Gi", kKi * kKi * kKi},
+                                               {"Ti", kKi * kKi * kKi * kKi}}};
+  constexpr double kLeastBytes = kKi * kKi;  // Less has lost its unit.
+  if (Quantity(wish.cpus, kCpuUnits) == 0) {
     return Wrong("--cpus", wish.cpus, "a number of processors such as 4 or 500m");
   }
   for (const auto& [option, value] :
        {std::pair("--memory", wish.memory), std::pair("--scratch", wish.scratch)}) {
-    if (!IsQuantity(value, kByteUnits)) return Wrong(option, value, "an amount such as 16Gi");
+    if (Quantity(value, kByteUnits) >= kLeastBytes) continue;
+    return Wrong(option, value, "an amount such as 16Gi, at least 1Mi");
   }
   if (wish.gpus > 64) return Wrong("--gpus", std::to_string(wish.gpus), "0 to 64");
   if (wish.gpus == 0 && !wish.gpu_product.empty()) {
     return Wrong("--gpus", "0", "1 or more with --gpu");
+  }
+  if (wish.gpus_per_slot > 1 && (wish.gpus == 0 || wish.gpus % wish.gpus_per_slot != 0)) {
+    return Wrong(
+        "--gpus", std::to_string(wish.gpus),
+        fmt::format("{} for each slot with --class={}", wish.gpus_per_slot, wish.hardware));
   }
   if (wish.workers == 0 || wish.workers > kMostWorkers) {
     return Wrong("--max", std::to_string(wish.workers), "1 to 1000");
@@ -186,6 +210,7 @@ absl::Status CheckOptions(const KubernetesWish& wish) {
       "--drain-timeout", "--give-up-after", "--idle-timeout", "--grace",
       "--leave-after",   "--lifetime",      "--coordinator",  "--stopped-code"};
   if (!wish.hardware.empty()) ours.insert(ours.end(), {"--classes", "--declare"});
+  if (wish.gpus_per_slot > 1) ours.emplace_back("--gpus-per-slot");
   if (!wish.data_claim.empty()) ours.emplace_back("--data-root");
   if (!wish.checkpoints_claim.empty()) ours.emplace_back("--checkpoints");
   return CheckWorkerOptions(wish.worker_options, ours);

@@ -35,7 +35,9 @@ std::string Options(const SystemdWish& wish) {
   std::vector<std::string> words;
   if (wish.idle_seconds > 0) words.push_back(fmt::format("--idle-timeout={}", wish.idle_seconds));
   if (wish.grace_seconds > 0) words.push_back(fmt::format("--grace={}", wish.grace_seconds));
-  if (!wish.hardware.empty()) words.push_back("--classes=" + wish.hardware);
+  for (const std::string& word : ClassWords(wish.hardware, wish.gpus_per_slot)) {
+    words.push_back(word);
+  }
   words.insert(words.end(), wish.worker_options.begin(), wish.worker_options.end());
   std::string text;
   for (const std::string& word : words) text += " " + UnitWord(word);
@@ -93,6 +95,7 @@ absl::Status Check(const SystemdWish& wish) {
   std::vector<std::string> ours = {"--name",          "--host",         "--state",
                                    "--drain-timeout", "--idle-timeout", "--grace"};
   if (!wish.hardware.empty()) ours.insert(ours.end(), {"--classes", "--declare"});
+  if (wish.gpus_per_slot > 1) ours.emplace_back("--gpus-per-slot");
   return CheckWorkerOptions(wish.worker_options, ours);
 }
 

@@ -12,12 +12,13 @@
 namespace noisefloor {
 
 struct SystemdWish {
-  std::string name;           // Of the worker, behind that of its machine; as in Kubernetes.
-  std::string program;        // There; a path, or a name on systemd's PATH.
-  std::string access;         // Path here of the access file, for the command; may be empty.
-  std::string hardware;       // Class that it must have; empty: what it finds.
-  int64_t idle_seconds = 0;   // Without a member it leaves, for good; 0: it stays.
-  int64_t grace_seconds = 0;  // As in Kubernetes; 0: the worker's own.
+  std::string name;            // Of the worker, behind that of its machine; as in Kubernetes.
+  std::string program;         // There; a path, or a name on systemd's PATH.
+  std::string access;          // Path here of the access file, for the command; may be empty.
+  std::string hardware;        // Class that it must have; empty: what it finds.
+  uint32_t gpus_per_slot = 1;  // Of that class.
+  int64_t idle_seconds = 0;    // Without a member it leaves, for good; 0: it stays.
+  int64_t grace_seconds = 0;   // As in Kubernetes; 0: the worker's own.
   std::vector<std::string> worker_options;                     // Of noisefloor-worker.
   std::vector<std::pair<std::string, std::string>> variables;  // Of its environment.
 };

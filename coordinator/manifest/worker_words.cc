@@ -35,6 +35,13 @@ std::vector<std::string> LeavingWords(int64_t idle_seconds) {
   return words;
 }
 
+std::vector<std::string> ClassWords(const std::string& hardware, uint32_t gpus_per_slot) {
+  if (hardware.empty()) return {};
+  std::vector<std::string> words = {"--classes=" + hardware};
+  if (gpus_per_slot > 1) words.push_back(fmt::format("--gpus-per-slot={}", gpus_per_slot));
+  return words;
+}
+
 absl::Status CheckWorkerOptions(const std::vector<std::string>& options,
                                 const std::vector<std::string>& ours) {
   for (const std::string& option : options) {

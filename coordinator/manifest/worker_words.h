@@ -17,8 +17,13 @@ inline constexpr int64_t kDrainSeconds = 1;
 // Options of noisefloor-worker. `idle_seconds` 0: it stays.
 std::vector<std::string> LeavingWords(int64_t idle_seconds);
 
+// The class that a worker must have, with so many GPUs in each slot as that class is of; none
+// without a class.
+std::vector<std::string> ClassWords(const std::string& hardware, uint32_t gpus_per_slot);
+
 // Of what people add to those words. InvalidArgument names the option that is none, is said by us,
-// or holds a secret. `ours`: names such as "--state".
+// or holds a secret. `ours`: names such as "--state". Whether a worker knows the option it says
+// itself: the image may have another one.
 absl::Status CheckWorkerOptions(const std::vector<std::string>& options,
                                 const std::vector<std::string>& ours);
 

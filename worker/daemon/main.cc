@@ -89,7 +89,8 @@ absl::StatusOr<WorkerSettings> MakeSettings(const Options& options, const StateD
   NF_ASSIGN_OR_RETURN(Host host, ReadHost());
   host.declared = options.declared;
   if (!options.host.empty()) host.name = options.host;
-  NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ChooseClasses(host, options.classes));
+  NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes,
+                      ChooseClasses(host, options.classes, options.layout.gpus_per_slot));
   Commands trainers = options.trainers;
   if (const SharedTree copy = CopyStacks(options, state, clock); copy != nullptr) {
     trainers = FromCopy(std::move(trainers), options.copy_stacks, copy->path());
@@ -214,15 +215,18 @@ int Main(const std::vector<std::string>& arguments) {
     });
     return MakeSettings(options, *state, clock);
   }();
-  if (!settings.ok()) return Refuse(settings.status());
+  if (!settings.ok()) {
+    LeaveState(options, *state, HasResults(*state));
+    return Refuse(settings.status());
+  }
   settings->ends_at = ends_at;
   LogStart(*settings, *state);
   Worker worker(*std::move(settings), *state, clock);
   const StopSignals signals([&worker](StopSignal signal) { worker.Stop(signal); });
   const int code = worker.Run();
   if (worker.has_undying()) _exit(code);
-  const bool left = code == 0 || code == options.stopped_code;
-  if (left) LeaveState(options, *state, worker.has_results());
+  // A worker that could not look into its spool knows of nothing there.
+  LeaveState(options, *state, worker.has_results() || HasResults(*state));
   return code;
 }
 

@@ -30,7 +30,7 @@ struct Options {
   std::string name;         // Empty: the host's.
   std::string state;        // The state directory.
   std::string host;         // Of the machine; empty: the system's.
-  bool state_is_temporary = false;                   // It goes when the worker leaves with code 0.
+  bool state_is_temporary = false;  // It goes with the worker, but for what is undelivered.
   absl::Duration state_wait = absl::ZeroDuration();  // For another worker to leave it.
   LayoutWish layout;                                 // Of slots.
   std::vector<std::string> classes;                  // Empty: all.

@@ -22,9 +22,15 @@ namespace {
 // messages wait, of each trainer a few lines (TrainerProcess::Consumed), of each lease one upload.
 constexpr size_t kMailboxLimit = size_t{1} << 20;
 constexpr absl::Duration kWelcomeTimeout = absl::Seconds(10);
-// Without a coordinator: what was tried is said first after this, then at growing intervals.
+// Without a coordinator: what was tried is said first after this, then as NextWord says.
 constexpr absl::Duration kFirstWord = absl::Seconds(3);
 constexpr absl::Duration kLongestSilence = absl::Minutes(10);
+
+// It may be that nobody is there: what ended the try came from this side of the network.
+bool IsUnanswered(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsCancelled(status);
+}
 
 slots::SlotsOptions SlotsOptionsOf(const WorkerSettings& settings) {
   // The first device of a slot stands for its unit.
@@ -50,6 +56,10 @@ std::string CheckpointsOf(const Options& options, const StateDirectory& state) {
 std::string CacheOf(const Options& options, const StateDirectory& state) {
   if (!options.use_cache) return "";
   return options.cache.empty() ? state.path() + "/cache" : options.cache;
+}
+
+absl::Duration NextWord(absl::Duration without) {
+  return without + std::min(without, kLongestSilence);
 }
 
 Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock& clock,
@@ -227,6 +237,7 @@ void Worker::On(SessionClosed& closed) {
 // Once, while it stays the same. A coordinator that is not there may come: see SayUnreached.
 void Worker::LogRefusal(const absl::Status& status) {
   why_unreached_ = Message(status);
+  was_refused_ = !IsUnanswered(status);
   const bool refused = status.code() != absl::StatusCode::kUnavailable;
   const bool is_new = refused && last_refusal_ != Message(status);
   if (refused) last_refusal_ = Message(status);
@@ -237,9 +248,15 @@ void Worker::LogRefusal(const absl::Status& status) {
 void Worker::SayUnreached(absl::Duration now) {
   const absl::Duration without = now - unreached_since_;
   if (connected_ || exit_code_ || without < say_unreached_after_) return;
-  say_unreached_after_ = without + std::min(without, kLongestSilence);
+  say_unreached_after_ = NextWord(without);
   const std::string stranger =
       WhyNotUnderstood(coordinator_, access() != nullptr ? access()->certificate : "");
+  if (was_refused_ && stranger.empty()) {
+    LogWarning("not_admitted", {{"coordinator", ToText(coordinator_)},
+                                {"tried_s", absl::ToInt64Seconds(without)},
+                                {"error", why_unreached_}});
+    return;
+  }
   LogWarning(
       "no_coordinator",
       {{"coordinator", ToText(coordinator_)},

@@ -48,6 +48,10 @@ struct WorkerSettings {
 // Where this worker and its trainers keep what was read, fetched or copied; empty: nowhere.
 std::string CacheOf(const Options& options, const StateDirectory& state);
 
+// Of a worker that has no coordinator for so long, and has just said so: after how long without one
+// it says so again.
+absl::Duration NextWord(absl::Duration without);
+
 class Worker final : public SessionListener {
  public:
   // `state`, `clock` and `files`, on which its spool lies, outlive the worker.
@@ -201,7 +205,8 @@ class Worker final : public SessionListener {
   Backoff reconnect_;
   bool connected_ = false;
   std::string last_refusal_;  // Why the coordinator does not take us, as it was logged.
-  std::string why_unreached_ = "no answer yet";  // What the last try said.
+  std::string why_unreached_ = "no answer yet";  // What the last try said,
+  bool was_refused_ = false;                     // and whether it was a coordinator that said it.
   absl::Duration say_unreached_after_;  // Without a coordinator; doubles each time that it is said.
   absl::Duration open_at_ = -absl::InfiniteDuration();
   absl::Duration welcome_by_ = absl::InfiniteDuration();

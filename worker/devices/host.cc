@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "common/trainer_protocol/hardware_class.h"
 #include "worker/devices/cpu_quota.h"
 
 namespace noisefloor {
@@ -61,17 +62,25 @@ absl::StatusOr<Host> ReadHost(const std::string& nvml_library) {
 }
 
 absl::StatusOr<std::vector<std::string>> ChooseClasses(const Host& host,
-                                                       const std::vector<std::string>& wanted) {
+                                                       const std::vector<std::string>& wanted,
+                                                       uint32_t gpus_per_slot) {
   std::vector<std::string> all = AllClasses(host);
+  const auto offered = [&](const std::string& name) {
+    return IsGpuClass(name) ? ClassOfSeveral(name, gpus_per_slot) : name;
+  };
+  const auto is_wanted = [&](const std::string& name) {
+    return std::ranges::find(wanted, name) != wanted.end() ||
+           std::ranges::find(wanted, offered(name)) != wanted.end();
+  };
   for (const std::string& name : wanted) {
     if (std::ranges::find(all, name) != all.end()) continue;
+    if (std::ranges::find(all, name, offered) != all.end()) continue;
+    std::ranges::transform(all, all.begin(), offered);
     return InvalidInput(fmt::format("hardware class '{}': this machine has {}{}", name,
                                     fmt::join(all, ", "), FaultsOf(host.gpus)));
   }
   if (!wanted.empty()) {
-    std::erase_if(all, [&](const std::string& name) {
-      return std::ranges::find(wanted, name) == wanted.end();
-    });
+    std::erase_if(all, [&](const std::string& name) { return !is_wanted(name); });
   }
   if (all.empty()) {
     return MakeError(absl::StatusCode::kFailedPrecondition,

@@ -1,6 +1,7 @@
 // What this machine has that can train.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,8 +34,10 @@ absl::StatusOr<Host> ReadHost(const std::string& nvml_library = "libnvidia-ml.so
 void BoundCores(std::optional<double> quota, Host& host);
 
 // The classes to offer, the fastest first: all that the host has when `wanted` is empty, else
-// exactly those, each of which it must have. Pure.
+// exactly those, each of which it must have; of GPUs by the name of one, or as slots with
+// `gpus_per_slot` of them are offered: ClassOfSeveral. They come by the name of one. Pure.
 absl::StatusOr<std::vector<std::string>> ChooseClasses(const Host& host,
-                                                       const std::vector<std::string>& wanted);
+                                                       const std::vector<std::string>& wanted,
+                                                       uint32_t gpus_per_slot = 1);
 
 }  // namespace noisefloor

@@ -212,5 +212,22 @@ TEST_F(AccessCommandTest, RenewNeedsNoCoordinator) {
                                       "10.0.0.7 until "));
 }
 
+TEST_F(AccessCommandTest, DoctorSaysWhatHelpsAgainstARefusedToken) {
+  const std::unique_ptr<Coordinator> served = Serve();
+  ASSERT_NE(served, nullptr);
+  EXPECT_THAT(line_.Run({"doctor"}).out, HasSubstr("ok       coordinator: "));
+  absl::StatusOr<AccessFile> file = ReadAccessFile(usual_ + "/admin.access");
+  ASSERT_TRUE(file.ok()) << file.status();
+  file->token += "x";
+  ASSERT_TRUE(WriteAccessFile(usual_ + "/admin.access", *file).ok());
+
+  const Printed refused = line_.Run({"doctor"});
+
+  EXPECT_EQ(refused.code, kRefused);
+  EXPECT_THAT(refused.out, AllOf(HasSubstr("problem  coordinator: "),
+                                 HasSubstr("put a valid access file in " + usual_ + ": "),
+                                 Not(HasSubstr("look at its log"))));
+}
+
 }  // namespace
 }  // namespace noisefloor::cli

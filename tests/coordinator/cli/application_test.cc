@@ -299,6 +299,29 @@ TEST(Hints, NameTheHomeThatWasGiven) {
   std::ofstream(other + "/noisefloor.db") << "";
   EXPECT_THAT(line.Run({"watch", "s1", "--home=" + other}).err,
               HasSubstr("`noisefloor run SWEEP.yaml --home='" + other + "'` goes on"));
+  const std::string quote = line.home() + "/it's";
+  std::filesystem::create_directories(quote);
+  std::ofstream(quote + "/noisefloor.db") << "";
+  EXPECT_THAT(
+      line.Run({"watch", "s1", "--home=" + quote}).err,
+      HasSubstr("`noisefloor run SWEEP.yaml --home='" + line.home() + "/it'\\''s'` goes on"));
+}
+
+TEST(Manifests, AClassOfSeveralGpusHasSlotsOfSoMany) {
+  CommandLine line;
+  const Printed jobs = line.Run({"fleet", "manifest", "a", "--kubernetes", "--image=a/b:1",
+                                 "--gpus=4", "--class=nvidia-a100-x4"});
+  EXPECT_EQ(jobs.code, kDone) << jobs.err;
+  EXPECT_THAT(jobs.out, HasSubstr("--gpus-per-slot=4"));
+  const Printed unit = line.Run({"fleet", "manifest", "a", "--systemd", "--class=nvidia-h200-x2"});
+  EXPECT_EQ(unit.code, kDone) << unit.err;
+  EXPECT_THAT(unit.out, HasSubstr(" --classes=nvidia-h200-x2 --gpus-per-slot=2\n"));
+  for (const char* name : {"nvidia-a100", "cpu-amd-avx2", "tpu-x4"}) {
+    const Printed one =
+        line.Run({"fleet", "manifest", "a", "--systemd", std::string("--class=") + name});
+    EXPECT_EQ(one.code, kDone) << one.err;
+    EXPECT_THAT(one.out, Not(HasSubstr("--gpus-per-slot")));
+  }
 }
 
 TEST(Report, TakesTheFormFromTheEndingAndRefusesUnknownOnes) {

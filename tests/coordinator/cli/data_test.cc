@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include "common/files/sha256.h"
+#include "coordinator/cli/data_search.h"
 #include "coordinator/cli/data_sets.h"
 #include "coordinator/cli/download.h"
 #include "httplib.h"
@@ -234,6 +235,26 @@ TEST_F(DownloadTest, AWrongDataRootIsNamed) {
   EXPECT_EQ(printed.code, kRefused);
   EXPECT_EQ(printed.err, "noisefloor replay: --data-root=" + folder_ +
                              ":/no/where: there is no folder /no/where\n");
+}
+
+TEST_F(DownloadTest, DataSetsOfAxesAreLookedFor) {
+  std::ostringstream said;
+  const SystemClock clock;
+  const Context context{.out = said, .err = said, .clock = clock, .start_coordinator = {}};
+  v1::Sweep sweep;
+  const auto add = [&](const std::string& path, std::vector<std::string> texts) {
+    v1::AxisColumn& column = *sweep.add_axes()->add_columns();
+    column.set_path(path);
+    for (std::string& text : texts) column.add_values()->set_text(std::move(text));
+  };
+  add("notes", {"cifar100"});
+  fs::create_directories(folder_ + "/cifar-10-batches-bin");
+  add("data.name", {"cifar10"});
+  EXPECT_TRUE(CheckDataIsHere(context, sweep, {folder_}).ok());
+  add("data.name", {"cifar10", "mnist"});
+  const absl::Status missing = CheckDataIsHere(context, sweep, {folder_});
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(missing.message(), HasSubstr("data set mnist: no folder mnist in " + folder_));
 }
 
 TEST_F(DownloadTest, DataThatAreNotWhatTheyShouldBeDoNotHold) {

@@ -73,6 +73,14 @@ TEST_F(UpkeepCommands, SayWhatIsWrong) {
               HasSubstr("expected a time such as 30d"));
   EXPECT_THAT(refusal({"gc", "--kind=predictions", "--older-than=1d", "--home=" + home_}),
               HasSubstr("what reports are made of"));
+  EXPECT_THAT(refusal({"gc", "--kind=weights-3", "--older-than=1d", "--home=" + home_}),
+              HasSubstr("expected weights-N"));
+  EXPECT_EQ(refusal({"gc", "--kind=log", "--kind=foo", "--older-than=1d", "--home=" + home_}),
+            "noisefloor gc: --kind=foo: expected weights, weights-N, predictions-N, log or "
+            "kernels\n");
+  EXPECT_EQ(refusal({"gc", "--kind=log", "--older-than=1d", "--sweep=s1", "--sweep=s9",
+                     "--home=" + home_}),
+            "noisefloor gc: s9: no such sweep; the newest is s1\n");
 }
 
 TEST_F(UpkeepCommands, GcRemovesWhatNoMemberHas) {
@@ -150,6 +158,10 @@ TEST(DoctorChecks, TokensCertificatesAndWorkers) {
   EXPECT_EQ(JudgeWorkers(workers, now).level, Level::kOk);
   EXPECT_EQ(JudgeVersions("1.0", "1.0", workers).level, Level::kOk);
   EXPECT_THAT(JudgeVersions("1.1", "1.1", workers).text, HasSubstr("box 1.0"));
+  v1::WorkerSummary& gone = *workers.add_workers();
+  gone.set_name("gone");
+  gone.set_version("0.9");
+  EXPECT_EQ(JudgeVersions("1.0", "1.0", workers).level, Level::kOk) << "it has left";
   box.mutable_inventory()->add_withheld()->set_reason("it burns");
   EXPECT_THAT(JudgeWorkers(workers, now).text, HasSubstr("not all devices in use: box"));
   box.set_connected(false);

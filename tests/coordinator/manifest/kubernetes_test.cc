@@ -8,6 +8,7 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
 using testing::Not;
 using Json = nlohmann::ordered_json;
 
@@ -79,6 +80,28 @@ TEST(KubernetesTest, ItLeavesBeforeItsTimeIsUp) {
   EXPECT_THAT(ArgumentsOf(wish), Contains("--lifetime=3600"));
 }
 
+TEST(KubernetesTest, AClassOfSeveralGpusHasSlotsOfSoMany) {
+  KubernetesWish wish = SmallWish();
+  wish.hardware = "nvidia-a100-x4";
+  wish.gpus_per_slot = 4;
+  wish.gpus = 8;
+  ASSERT_TRUE(Check(wish).ok());
+  EXPECT_THAT(ArgumentsOf(wish), IsSupersetOf({"--classes=nvidia-a100-x4", "--gpus-per-slot=4"}));
+  for (const uint32_t gpus : {0, 2, 6}) {
+    wish.gpus = gpus;
+    wish.gpu_product = "";
+    EXPECT_EQ(Check(wish).message(), "--gpus=" + std::to_string(gpus) +
+                                         ": expected 4 for each slot with --class=nvidia-a100-x4");
+  }
+  wish.gpus = 4;
+  wish.worker_options = {"--gpus-per-slot=2"};
+  EXPECT_THAT(Check(wish).message(), HasSubstr("--gpus-per-slot is said already"));
+  wish.hardware = "nvidia-a100";
+  wish.gpus_per_slot = 1;
+  EXPECT_TRUE(Check(wish).ok());
+  EXPECT_THAT(ArgumentsOf(wish), Not(Contains("--gpus-per-slot=1")));
+}
+
 TEST(KubernetesTest, WhatLooksLikeAVariableStaysAsItIs) {
   KubernetesWish wish = SmallWish();
   wish.worker_options = {"--trainer=mine=sh -c '$(HOSTNAME) $x'"};
@@ -121,9 +144,13 @@ TEST(KubernetesTest, AmountsAreThoseOfKubernetes) {
   for (const char* cpus : {"", "0", "-1", "4Gi", "1.2.3", "m", ".5", "4 ", "0.0"}) {
     EXPECT_THAT(Refusal([&](KubernetesWish& w) { w.cpus = cpus; }), HasSubstr("--cpus="));
   }
-  for (const char* memory : {"", "0Gi", "16GB", "Gi", "1e3", "16 Gi"}) {
+  for (const char* memory :
+       {"", "0Gi", "16GB", "Gi", "1e3", "16 Gi", "4", "1048575", "1023Ki", "0.9Mi", "1M"}) {
     EXPECT_THAT(Refusal([&](KubernetesWish& w) { w.memory = memory; }), HasSubstr("--memory="));
     EXPECT_THAT(Refusal([&](KubernetesWish& w) { w.scratch = memory; }), HasSubstr("--scratch="));
+  }
+  for (const char* memory : {"1Mi", "1048576", "1024Ki", "2M", "0.5G", "1.5Ti"}) {
+    EXPECT_EQ(Refusal([&](KubernetesWish& w) { w.memory = memory; }), "");
   }
   for (const char* cpus : {"4", "500m", "1.5"}) {
     EXPECT_EQ(Refusal([&](KubernetesWish& w) { w.cpus = cpus; }), "");

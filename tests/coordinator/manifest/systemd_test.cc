@@ -54,6 +54,16 @@ TEST(SystemdTest, OptionsAreWordsWhateverIsInThem) {
   EXPECT_THAT(text, HasSubstr("\nEnvironment=\"A=x y\"\n"));
 }
 
+TEST(SystemdTest, AClassOfSeveralGpusIsSaidWithThem) {
+  SystemdWish wish = SmallUnitWish();
+  wish.hardware = "nvidia-h200-x2";
+  wish.gpus_per_slot = 2;
+  ASSERT_TRUE(Check(wish).ok());
+  EXPECT_THAT(SystemdUnit(wish), HasSubstr(" --classes=nvidia-h200-x2 --gpus-per-slot=2\n"));
+  wish.worker_options = {"--gpus-per-slot=4"};
+  EXPECT_THAT(Check(wish).message(), HasSubstr("--gpus-per-slot is said already"));
+}
+
 TEST(SystemdTest, WhatIsPutInIsNotTakenForTheNameOrAVariable) {
   SystemdWish wish = SmallUnitWish();
   wish.worker_options = {"--trainer=x=100%ideal"};

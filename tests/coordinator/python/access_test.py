@@ -1,5 +1,6 @@
 """Which coordinator is meant, and what it lets in."""
 
+import fcntl
 import os
 import tempfile
 import unittest
@@ -32,6 +33,12 @@ class Finding(unittest.TestCase):
             file.write(content)
         return path
 
+    def hold(self, path: str, content: str) -> None:
+        """As the coordinator of a data directory does while it serves."""
+        file = open(self.write(path, content), encoding="utf-8")
+        self.addCleanup(file.close)
+        fcntl.flock(file, fcntl.LOCK_EX)
+
     def found(self, *words: str, **more: str) -> str:
         return nf.find_coordinator(*words, **more).address
 
@@ -42,9 +49,9 @@ class Finding(unittest.TestCase):
         self.assertEqual(self.found(), "usual:1")
         self.write(".config/noisefloor/access/submitter.access", FILE.format("usual:2"))
         self.assertEqual(self.found(), "usual:2")
-        self.write("noisefloor-data/lock", "12\nhere:3\n")
+        self.hold("noisefloor-data/lock", "12\nhere:3\n")
         self.assertEqual(self.found(), "here:3")
-        self.write("home/lock", "12\nhome:4\n")
+        self.hold("home/lock", "12\nhome:4\n")
         os.environ["NOISEFLOOR_HOME"] = "home"
         self.assertEqual(self.found(), "home:4")
         os.environ["NOISEFLOOR_ACCESS"] = self.write("named", FILE.format("named:5"))
@@ -73,11 +80,29 @@ class Finding(unittest.TestCase):
             self.found(access=self.folder)
         with self.assertRaisesRegex(nf.NoCoordinator, "no coordinator serves nowhere"):
             self.found(home="nowhere")
+        self.hold("starts/lock", "12\n\n")
+        with self.assertRaisesRegex(nf.NoCoordinator, "no coordinator serves starts"):
+            self.found(home="starts")
         for wrong in ("box", "box:", ":1", "a b:1", "http://box:1"):
             with self.assertRaises(ValueError):
                 self.found(wrong)
         secret = nf.find_coordinator(access=self.write("file", FILE.format("a:1")))
         self.assertNotIn("nfl_", repr(secret))
+
+
+class Homes(unittest.TestCase):
+    def test_the_port_of_one_that_was_killed_may_be_anothers(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            killed, other = os.path.join(folder, "killed"), os.path.join(folder, "other")
+            served = programs.Served(self, killed)
+            with nf.Client(home=killed) as client:
+                self.assertEqual(client.version().home, killed)
+            served.kill()
+            programs.Served(self, other, served.address)
+            with self.assertRaisesRegex(nf.NoCoordinator, f"no coordinator serves {killed}"):
+                nf.Client(home=killed)
+            with nf.Client(home=other) as client:
+                self.assertEqual(client.version().home, other)
 
 
 class Roles(unittest.TestCase):

@@ -157,6 +157,8 @@ class Sweeps(unittest.TestCase):
     def test_what_is_final_is_raised_at_once(self) -> None:
         with self.assertRaisesRegex(Refused, "no such sweep"):
             self.watching.broken(Refused("NOT_FOUND", "SWEEP_NOT_FOUND", "no such sweep", {}))
+        self.watching.broken(BUSY)
+        self.watching.broken(Refused("CANCELLED", "", "the stream was cancelled", {}))
         self.watching.broken(None)
 
     def test_its_time_may_end_before_the_sweep(self) -> None:

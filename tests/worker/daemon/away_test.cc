@@ -115,5 +115,11 @@ TEST_F(AwayTest, WhileAMemberTrainsACoordinatorIsNotGivenUp) {
   EXPECT_EQ(again->register_().held(0).lease_id(), 7u);
 }
 
+TEST(NextWordTest, SilenceDoublesUpToTenMinutes) {
+  EXPECT_EQ(NextWord(absl::Seconds(3)), absl::Seconds(6));
+  EXPECT_EQ(NextWord(absl::Minutes(10)), absl::Minutes(20));
+  EXPECT_EQ(NextWord(absl::Hours(5)), absl::Hours(5) + absl::Minutes(10));
+}
+
 }  // namespace
 }  // namespace noisefloor

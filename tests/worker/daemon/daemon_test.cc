@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "common/base/clock.h"
+#include "tests/support/loopback_port.h"
 #include "tests/worker/daemon/daemon_fixture.h"
 
 namespace noisefloor {
@@ -265,6 +266,14 @@ TEST_F(StoppedTest, AResultThatNobodyTookStaysWithATemporaryState) {
   EXPECT_THAT(Spooled(), ElementsAre("7")) << "one that was stopped before it began";
 
   trainer_ = FAKE_TRAINER;
+  StartDaemon({"--state-temporary", "--classes=cpu-of-nobody"});
+  EXPECT_EQ(daemon_->Wait(), 1);
+  EXPECT_THAT(Spooled(), ElementsAre("7")) << "one that was refused";
+  const test::LoopbackPort nobody;
+  StartDaemon({"--coordinator=" + nobody.address(), "--state-temporary", "--give-up-after=0.1"});
+  EXPECT_EQ(daemon_->Wait(), 3);
+  EXPECT_THAT(Spooled(), ElementsAre("7")) << "one that found nobody";
+
   coordinator_.Set({});
   StartDaemon();
   EXPECT_EQ(Finished().lease_id(), 7u);
@@ -276,6 +285,22 @@ TEST_F(StoppedTest, BeforeItBeginsItTakesItsFolderAlong) {
   ASSERT_TRUE(daemon_->Signal(SIGTERM));
   EXPECT_EQ(daemon_->Wait(), 75);
   EXPECT_FALSE(std::filesystem::exists(State()));
+}
+
+TEST_F(DaemonTest, ATemporaryStateGoesHoweverTheWorkerLeaves) {
+  StartDaemon({"--state-temporary", "--classes=cpu-of-nobody"});
+  EXPECT_EQ(daemon_->Wait(), 1);
+  EXPECT_FALSE(std::filesystem::exists(State())) << "its settings were refused";
+
+  const test::LoopbackPort nobody;
+  StartDaemon({"--coordinator=" + nobody.address(), "--state-temporary", "--give-up-after=0.1"});
+  EXPECT_EQ(daemon_->Wait(), 3);
+  EXPECT_FALSE(std::filesystem::exists(State())) << "it has given up";
+
+  coordinator_.Set({.takes_sessions = false, .refusal = grpc::StatusCode::PERMISSION_DENIED});
+  StartDaemon({"--state-temporary"});
+  EXPECT_EQ(daemon_->Wait(), 1);
+  EXPECT_FALSE(std::filesystem::exists(State())) << "it was refused";
 }
 
 TEST_F(StoppedTest, WhileItWaitsForItsFolderItLeavesWithTheCodeThatWasAskedFor) {

@@ -11,6 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 class MachineTest : public DaemonTest {
@@ -221,6 +222,18 @@ TEST_F(MachineTest, AWrongAddressIsSaidAfterSecondsWithWhatWasTriedAndWhy) {
   EXPECT_EQ(Logged("no_coordinator"), 2) << "after 3 s and after 6: at growing intervals\n" << log;
   EXPECT_THAT(log, HasSubstr("no_coordinator coordinator=" + wrong + " tried_s=3 error=\""));
   EXPECT_THAT(log, HasSubstr("Connection refused"));
+}
+
+TEST_F(MachineTest, WhoIsNotAdmittedIsNotAskedWhetherSomebodyIsThere) {
+  log_ = folder_ + "/log";
+  coordinator_.Set({.takes_sessions = false, .refusal = grpc::StatusCode::ALREADY_EXISTS});
+  StartDaemon({"--give-up-after=10"});
+  EXPECT_EQ(daemon_->Wait(), 3);
+  const std::string log = ReadFile(log_, 1 << 20).value();
+  EXPECT_GE(Logged("not_admitted"), 1) << log;
+  EXPECT_THAT(log, HasSubstr("not_admitted coordinator=" + coordinator_.address() + " tried_s="));
+  EXPECT_THAT(log, HasSubstr("not now"));
+  EXPECT_THAT(log, Not(HasSubstr("is it running there")));
 }
 
 // A shell repeats what the terminal has said; SIGTERM behind it is the second word.

@@ -255,6 +255,18 @@ TEST_F(OptionsTest, HardwareIsDeclaredByNamesThatAreNotFound) {
       "See `noisefloor-worker --help`.\n");
 }
 
+TEST_F(OptionsTest, ASlotHasSeveralGpusOrAGpuSeveralSlots) {
+  const auto parse = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--coordinator=b:1", "--trainer=noop"});
+    return Parse(more);
+  };
+  EXPECT_EQ(parse({"--gpus-per-slot=2"}).options.layout.gpus_per_slot, 2u);
+  EXPECT_EQ(parse({"--gpus-per-slot=1", "--slots-per-gpu=2"}).options.layout.slots_per_gpu, 2u);
+  EXPECT_EQ(parse({"--gpus-per-slot=2", "--slots-per-gpu=2"}).text,
+            "noisefloor-worker: --gpus-per-slot and --slots-per-gpu: expected only one of them "
+            "above 1\nSee `noisefloor-worker --help`.\n");
+}
+
 TEST_F(OptionsTest, TheEnvironmentNamesDataBeforeTheSample) {
   place_.noisefloor_data = "/data:/more";
   EXPECT_THAT(Parse({"--coordinator=box:1", "--trainer=noop"}).options.data_roots,

@@ -32,6 +32,16 @@ TEST(InheritedEnvironmentTest, SaysWhichDevicesTheWorkerWasGiven) {
   EXPECT_FALSE(inherited.contains("NF_TEST_OTHER"));
 }
 
+// Numbers and sorted names are written as they are read, whatever language the worker was started
+// in.
+TEST(InheritedEnvironmentTest, TrainersHaveTheLocaleOfPrograms) {
+  ASSERT_EQ(setenv("LC_ALL", "de_DE.UTF-8", 1), 0);
+  const auto inherited = InheritedEnvironment();
+  unsetenv("LC_ALL");
+  EXPECT_EQ(inherited.at("LC_ALL"), "C");
+  EXPECT_EQ(inherited.at("PYTHONHASHSEED"), "0");
+}
+
 class TrainerProcessTest : public testing::Test {
  protected:
   TrainerProcessTest() : news_(1 << 16) {

@@ -52,6 +52,13 @@ TEST_F(CpuQuotaTest, GroupsOfVersion1HaveTwoFiles) {
   EXPECT_EQ(Quota(), 3.0);
 }
 
+TEST_F(CpuQuotaTest, TheControllerOfVersion1MayBeMountedAlone) {
+  Write("/own", "4:cpuset:/other\n3:cpu:/kube/pod\n");
+  Write("/groups/cpu/kube/pod/cpu.cfs_quota_us", "150000\n");
+  Write("/groups/cpu/kube/pod/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(Quota(), 1.5);
+}
+
 TEST_F(CpuQuotaTest, WhatMakesNoSenseIsNoBound) {
   for (const char* text : {"", "max", "a b", "100000", "0 100000", "100000 0", "-1 100000"}) {
     EXPECT_EQ(ParseCpuMax(text), std::nullopt) << text;

@@ -35,8 +35,14 @@ TEST(CpuTest, OffersTheClassesThatTheProcessorHasTheFastestFirst) {
 
 TEST(CpuTest, HalfAnInstructionSetIsNotOffered) {
   EXPECT_THAT(ClassesOf("GenuineIntel", "sse2 sse4_1 sse4_2 avx2"), ElementsAre("cpu-intel-sse"));
-  EXPECT_THAT(ClassesOf("GenuineIntel", "sse2 sse4_1 sse4_2 avx2 fma avx512f"),
-              ElementsAre("cpu-intel-avx2", "cpu-intel-sse"));
+  for (const char* half : {"avx512f", "avx512f avx512bw avx512dq", "avx512f avx512bw avx512vl",
+                           "avx512f avx512dq avx512vl", "avx512bw avx512dq avx512vl"}) {
+    EXPECT_THAT(ClassesOf("GenuineIntel", "sse2 sse4_1 sse4_2 avx2 fma " + std::string(half)),
+                ElementsAre("cpu-intel-avx2", "cpu-intel-sse"))
+        << half;
+  }
+  EXPECT_THAT(ClassesOf("GenuineIntel", "sse2 sse4_1"), IsEmpty());
+  EXPECT_THAT(ClassesOf("GenuineIntel", "sse2 sse4_2"), IsEmpty());
 }
 
 TEST(CpuTest, ModelAndVendorAreThoseOfTheFirstProcessor) {

@@ -138,6 +138,15 @@ TEST_F(GpuTest, APartOfABadGpuIsBad) {
               ElementsAre(HasSubstr("MIG-a: a bad row of its memory could not be replaced")));
 }
 
+TEST_F(GpuTest, ABadPartOfAGoodGpuIsBadAlone) {
+  const GpuInventory inventory = Find(
+      "gpu GPU-1 name=NVIDIA_H200 gib=140 mig=1\n"
+      "gpu MIG-a name=NVIDIA_H200_MIG_1g.18gb gib=16 part_of=GPU-1 lost=1\n"
+      "gpu MIG-b name=NVIDIA_H200_MIG_1g.18gb gib=16 part_of=GPU-1\n");
+
+  EXPECT_THAT(FaultsOf(inventory), ElementsAre("MIG-a: NVML: name: GPU is lost", "MIG-b: "));
+}
+
 TEST_F(GpuTest, AMachineWithoutTheLibraryHasNoGpus) {
   const GpuInventory inventory = FindGpus("libthere-is-no-such-library.so.1");
   EXPECT_THAT(inventory.gpus, IsEmpty());
@@ -166,6 +175,8 @@ TEST_F(GpuTest, VisibleDevicesAreChosenAsCudaDoes) {
   EXPECT_EQ(names(""), "");
   EXPECT_EQ(names("-1"), "");
   EXPECT_EQ(names("1,7,0"), "B");
+  EXPECT_EQ(names("1,,0"), "B");
+  EXPECT_EQ(names("1x,0"), "");
 }
 
 TEST_F(GpuTest, ThisMachineCanBeReadWhateverItsDriverSays) {

@@ -33,7 +33,8 @@ Host Machine(int cores, std::vector<Gpu> gpus = {}) {
 std::vector<std::string> Slots(const Host& host, const LayoutWish& wish = {},
                                const std::vector<std::string>& wanted = {}) {
   std::vector<std::string> slots;
-  for (const SlotPlan& slot : LayOut(host, ChooseClasses(host, wanted).value(), wish).slots) {
+  for (const SlotPlan& slot :
+       LayOut(host, ChooseClasses(host, wanted, wish.gpus_per_slot).value(), wish).slots) {
     std::string classes;
     for (const std::string& name : slot.classes) classes += (classes.empty() ? "" : ",") + name;
     slots.push_back(UuidsOf(slot) + "|" + classes + "|" + std::to_string(slot.cores.front()) + "-" +
@@ -120,6 +121,21 @@ TEST(LayoutTest, ASlotOfSeveralGpusHasAClassOfItsOwn) {
                   Inventory::Withheld{"GPU-2 (Tesla T4)", "nvidia-t4-x2", "",
                                       "it is left over: a slot takes 2 GPUs of one class"}));
   EXPECT_THAT(DevicesOf(host, layout.slots[0]), ElementsAre(1, 3));
+}
+
+TEST(LayoutTest, SlotsOfSeveralGpusAreChosenByTheClassThatTheyOffer) {
+  const Host host = Machine(8, {H200("GPU-1"), T4("GPU-2"), H200("GPU-3"), T4("GPU-4")});
+
+  EXPECT_THAT(Slots(host, {.gpus_per_slot = 2}, {"nvidia-t4-x2"}),
+              ElementsAre("GPU-2,GPU-4|nvidia-t4-x2|0-7"));
+  EXPECT_THAT(Slots(host, {.gpus_per_slot = 2}, {"nvidia-h200-x2", "cpu-amd-sse"}),
+              ElementsAre("GPU-1,GPU-3|nvidia-h200-x2|0-3", "|cpu-amd-sse|4-4", "|cpu-amd-sse|5-5",
+                          "|cpu-amd-sse|6-6", "|cpu-amd-sse|7-7"));
+  EXPECT_EQ(Message(ChooseClasses(host, {"nvidia-h200-x4"}, 2).status()),
+            "hardware class 'nvidia-h200-x4': this machine has nvidia-h200-x2, nvidia-t4-x2, "
+            "cpu-amd-avx2, cpu-amd-sse");
+  EXPECT_FALSE(ChooseClasses(host, {"nvidia-h200-x2"}, 1).ok());
+  EXPECT_FALSE(ChooseClasses(host, {"cpu-amd-sse-x2"}, 2).ok());
 }
 
 TEST(LayoutTest, AGpuMayHaveSeveralSlots) {

@@ -3,6 +3,8 @@
 import ast
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ ALL = os.environ.get("NOISEFLOOR_LEAKS_ALL") == "1"
 QUICK = {"leak_04.py", "leak_10.py", "leak_13.py", "leak_16.py", "leak_17.py", "leak_18.py",
          "leak_19.py", "clean_02.py", "clean_04.py", "clean_06.py", "clean_10.py"}
 CAREFUL = os.path.join(member.SCRIPTS, "plain_clouds.py")
+NOISEFLOOR = os.path.join(os.environ.get("NOISEFLOOR_BIN", ""), "noisefloor")
 CARELESS = os.path.join(member.SCRIPTS, "careless.py")
 
 
@@ -149,6 +152,72 @@ class Members(unittest.TestCase):
             code, _, said = conform("--", sys.executable, path)
             self.assertEqual(code, 1)
             self.assertIn("it trains nothing that could be compared", said)
+
+
+class Endings(unittest.TestCase):
+    """Scripts hold a pipe while it has a reader: it is at its end when none of them is left."""
+
+    PATIENCE = 120  # Seconds, against hanging.
+
+    SCRIPT = """\
+        import os, select, sys
+        file = os.open(sys.argv[1], os.O_WRONLY)
+        os.write(file, b"begun\\n")
+        reader_is_gone = select.poll()
+        reader_is_gone.register(file, 0)
+        reader_is_gone.poll()
+        """
+
+    def ended(self, program: list[str], number: int, first: str = "") -> tuple[int, str, list[str]]:
+        """Of a conform that got this signal: its exit code, what it said, what it left behind."""
+        with tempfile.TemporaryDirectory() as folder:
+            script, pipe, left = (os.path.join(folder, name) for name in ("s.py", "pipe", "left"))
+            os.mkfifo(pipe)
+            os.mkdir(left)
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(first + textwrap.dedent(self.SCRIPT))
+            process = subprocess.Popen(
+                [*program, "conform", "--jobs=2", "--timeout=1000000", "--", sys.executable, script,
+                 pipe], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder,
+                env={**os.environ, "TMPDIR": left, "NOISEFLOOR_PYTHON": sys.executable})
+            runs = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            try:
+                self.assertEqual(self.next(runs)[:6], b"begun\n")
+                process.send_signal(number)
+                # Of all that has the same standard error.
+                said = process.communicate(timeout=self.PATIENCE)[1]
+                while self.next(runs):
+                    pass
+            finally:
+                os.close(runs)
+                process.kill()
+            return process.returncode, said, os.listdir(left)
+
+    def next(self, runs: int) -> bytes:
+        """What they have written; empty: none of them is left."""
+        ready = select.poll()
+        ready.register(runs, select.POLLIN)
+        self.assertTrue(ready.poll(1000 * self.PATIENCE), "they neither say anything nor end")
+        return os.read(runs, 4096)
+
+    def test_its_runs_end_with_it(self) -> None:
+        python = [sys.executable, "-c", "import runpy, sys; del sys.argv[1]; "
+                  "runpy.run_module('noisefloor.conform', run_name='__main__')"]
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for first in ("", "import noisefloor.member\n"):
+                code, said, left = self.ended(python, number, first)
+                self.assertEqual((code, left), (130, []), said)
+                self.assertTrue(said.endswith("noisefloor conform: interrupted\n"), said)
+                self.assertNotIn("Traceback", said)
+        self.assertEqual(self.ended(python, signal.SIGKILL)[0], -signal.SIGKILL)
+
+    @unittest.skipUnless(os.path.exists(NOISEFLOOR), "no noisefloor in this build")
+    def test_they_end_with_the_program_that_started_it(self) -> None:
+        for number, expected in ((signal.SIGINT, 130), (signal.SIGTERM, 130),
+                                 (signal.SIGKILL, -signal.SIGKILL)):
+            code, said, left = self.ended([NOISEFLOOR], number)
+            self.assertEqual((code, left), (expected, []), said)
+            self.assertTrue(said.endswith("noisefloor conform: interrupted\n"), said)
 
 
 class Commands(unittest.TestCase):

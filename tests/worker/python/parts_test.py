@@ -252,6 +252,17 @@ class Events(unittest.TestCase):
             "event": "artifact", "kind": "weights", "path": "w.bin", "size": 3,
             "sha256": hashlib.sha256(b"abc").hexdigest()})
 
+    def test_no_more_files_are_kept_than_a_worker_takes(self) -> None:
+        lines: list[str] = []
+        with tempfile.TemporaryDirectory() as work:
+            journal = Journal(lines.append, work)
+            with mock.patch.object(tensors, "write_whole"):
+                for number in range(1000):
+                    journal.keep("weights", f"{number}.bin", b"abc")
+                with self.assertRaisesRegex(errors.Refused, "1000.bin: .* at most 1000 files"):
+                    journal.keep("weights", "1000.bin", b"abc")
+        self.assertEqual(len(lines), 1000)
+
 
 class Checkpoints(unittest.TestCase):
     def test_another_identity_and_damage_are_no_checkpoint(self) -> None:
@@ -717,6 +728,17 @@ class DataSets(unittest.TestCase):
             for split, labels in ((loaded.train, [42, 77]), (loaded.test, [99])):
                 self.assertEqual(sorted(split.labels.tolist()), labels)
                 self.assertEqual(split.images[:, 2, 31, 31].tolist(), split.labels.tolist())
+
+    def test_a_label_of_no_class_is_bad_data(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for label, is_class in ((9, True), (10, False)):
+                with open(os.path.join(folder, "a.bin"), "wb") as file:
+                    file.write(bytes([label]) + bytes(3072))
+                if is_class:
+                    self.assertEqual(data._read_cifar(folder, ["a.bin"], 1, 10).labels[0], label)
+                    continue
+                with self.assertRaisesRegex(errors.BadData, "1 labels that do not fit"):
+                    data._read_cifar(folder, ["a.bin"], 1, 10)
 
     def test_own_arrays_have_an_identity(self) -> None:
         self.assertEqual(data.identity_of([1, 2], [3]), data.identity_of([1, 2], [3]))

@@ -6,6 +6,7 @@ $NOISEFLOOR_HOME, ./noisefloor-data, ~/.config/noisefloor/access.
 
 from __future__ import annotations
 
+import fcntl
 import getpass
 import os
 import re
@@ -77,16 +78,25 @@ def of_home(home: str) -> Coordinator:
     owner = os.path.join(home, "access", "owner.access")
     if os.path.exists(owner):
         return read_access_file(owner)
-    address = ""
-    try:
-        with open(os.path.join(home, "lock"), encoding="utf-8") as file:
-            address = file.read().split("\n")[1]
-    except (OSError, IndexError, UnicodeDecodeError):
-        pass  # Nobody has ever held it.
+    address = _address_of_holder(os.path.join(home, "lock"))
     if not address:
         raise NoCoordinator(f"no coordinator serves {home}: `noisefloor serve --home={home}`, or "
                             f"noisefloor.client.serve({home!r})")
     return Coordinator(address)
+
+
+def _address_of_holder(path: str) -> str:
+    """As coordinator/store/home_lock.h tells it; empty: nobody serves. What a coordinator that was
+    killed has left in the file counts for nothing: its port may be another's by now."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return file.read().split("\n")[1]
+    except (OSError, IndexError, UnicodeDecodeError):
+        pass
+    return ""
 
 
 def read_access_file(path: str) -> Coordinator:

@@ -1,5 +1,6 @@
 """The program between noisefloor.client.serve and what it has started: it stops both when its
-standard input is closed, which happens however the process at the other end has ended.
+standard input is closed, which happens however the process at the other end has ended, and removes
+a home that was temporary.
 
     python -m noisefloor.client.holder WISH      prints {"address": ...} or {"problem": ...}
 """
@@ -8,44 +9,59 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from typing import Any, Mapping
+from typing import Any, Mapping, TextIO
 
 from noisefloor.client.blocking import Client
 
 
 def _hold(wish: Mapping[str, Any]) -> int:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Of a terminal: for whoever started us.
+    # Of a terminal, and of its end: for whoever started us. Our standard input ends with them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     home = wish["home"]
-    os.makedirs(home, exist_ok=True)
-    path = wish["log"] or os.path.join(home, "serve.log")
-    with open(path, "a", encoding="utf-8") as log:
-        begin = log.tell()
-        own: dict[str, Any] = {"stderr": log, "stdin": subprocess.DEVNULL,
-                               "start_new_session": True}
-        started = [subprocess.Popen(
-            [wish["programs"][0], "serve", "--output=json", "--listen=127.0.0.1:0",
-             f"--home={home}"], stdout=subprocess.PIPE, text=True, **own)]
-        address = _address(started[0])
-        if address and wish["worker"] is not None:
-            started.append(subprocess.Popen(
-                [wish["programs"][1], f"--coordinator={address}", "--name=local",
-                 f"--state={os.path.join(home, 'worker')}", *wish["worker"]],
-                stdout=log, text=True, **own))
-        well = bool(address) and (len(started) == 1 or _is_there(address, started[1]))
-        print(json.dumps({"address": address} if well else {"problem": _last_lines(path, begin)}),
-              flush=True)
-        if well:
-            sys.stdin.read()  # Until it is closed.
+    started: list[subprocess.Popen[str]] = []
+    try:
+        os.makedirs(home, exist_ok=True)
+        path = wish["log"] or os.path.join(home, "serve.log")
+        with open(path, "a", encoding="utf-8") as log:
+            begin = log.tell()
+            well = _begin(wish, started, log)
+            print(json.dumps({"address": well} if well else {"problem": _last_lines(path, begin)}),
+                  flush=True)
+            if well:
+                sys.stdin.read()  # Until it is closed.
+    finally:
         for process in reversed(started):
             process.send_signal(signal.SIGTERM)
             if process is not started[0]:
                 process.send_signal(signal.SIGINT)  # The second one: what runs is stopped.
             process.wait()
+        if wish["temporary"]:
+            shutil.rmtree(home, ignore_errors=True)
     return 0
+
+
+def _begin(wish: Mapping[str, Any], started: list[subprocess.Popen[str]], log: TextIO) -> str:
+    """Where the coordinator listens, with a worker if one is wished for; empty: one has ended.
+    What was started is in `started` in any case."""
+    own: dict[str, Any] = {"stderr": log, "stdin": subprocess.DEVNULL, "start_new_session": True}
+    home = wish["home"]
+    started.append(subprocess.Popen(
+        [wish["programs"][0], "serve", "--output=json", "--listen=127.0.0.1:0", f"--home={home}"],
+        stdout=subprocess.PIPE, text=True, **own))
+    address = _address(started[0])
+    if not address or wish["worker"] is None:
+        return address
+    started.append(subprocess.Popen(
+        [wish["programs"][1], f"--coordinator={address}", "--name=local",
+         f"--state={os.path.join(home, 'worker')}", *wish["worker"]],
+        stdout=log, text=True, **own))
+    return address if _is_there(address, started[1]) else ""
 
 
 def _address(coordinator: subprocess.Popen[str]) -> str:

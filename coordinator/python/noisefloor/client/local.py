@@ -20,10 +20,8 @@ from noisefloor.client.errors import NoCoordinator
 class Local:
     """One that serves, until stop() or the end of this process."""
 
-    def __init__(self, holder: subprocess.Popen[str], address: str, home: str,
-                 temporary: bool) -> None:
+    def __init__(self, holder: subprocess.Popen[str], address: str, home: str) -> None:
         self._holder = holder
-        self._temporary = temporary
         self.address = address  # For Client() and AsyncClient().
         self.home = home
 
@@ -34,8 +32,6 @@ class Local:
         self._holder.wait()
         if self._holder.stdout:
             self._holder.stdout.close()
-        if self._temporary:
-            shutil.rmtree(self.home, ignore_errors=True)
 
     def __enter__(self) -> Local:
         return self
@@ -55,14 +51,15 @@ def serve(home: str | os.PathLike[str] = "", *, slots: int = 0,
     them; none: our own. `worker`: more options of noisefloor-worker; None: no worker. `log`: a
     file for what both say; without one inside the home. NoCoordinator says why it does not start.
     """
+    programs = [_program("noisefloor"), _program("noisefloor-worker")]
     folder = os.path.abspath(os.fspath(home)) if home else tempfile.mkdtemp(prefix="noisefloor-")
     options = [f"--trainer={name}={command}" for name, command in (trainers or {}).items()]
     options += [f"--slots={slots}"] * (slots > 0)
-    wish = {"programs": [_program("noisefloor"), _program("noisefloor-worker")], "home": folder,
+    wish = {"programs": programs, "home": folder, "temporary": not home,
             "worker": None if worker is None else [*options, *worker], "log": os.fspath(log)}
     holder = subprocess.Popen([sys.executable, "-m", "noisefloor.client.holder", json.dumps(wish)],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    local = Local(holder, "", folder, not home)
+    local = Local(holder, "", folder)
     assert holder.stdout is not None
     told = json.loads(holder.stdout.readline() or "{}")
     if "address" not in told:

@@ -5,16 +5,28 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
 from typing import Any
 
-from noisefloor.conform import command, leaks, members, report, runs
+from noisefloor.conform import children, command, leaks, members, report, runs
 from noisefloor.conform.protocol import Script
 
 
 def main() -> int:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, children.interrupt)
+    try:
+        return _try()
+    except children.Interrupted:
+        print("noisefloor conform: interrupted", file=sys.stderr)
+        return 130
+
+
+def _try() -> int:
     words = sys.argv[1:]
     at = words.index("--") if "--" in words else len(words)
     given = _parser().parse_args(words[:at])
@@ -37,7 +49,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="noisefloor conform", usage="noisefloor conform [options] -- python train.py [arguments]",
         description="Tries a training script: does it repeat, and which lines let in what is not "
-        "its own. Exit codes: 0 nothing found, 5 something found, 1 it does not run, 2 usage.")
+        "its own. Exit codes: 0 nothing found, 5 something found, 1 it does not run, 2 usage, 130 "
+        "interrupted.")
     parser.add_argument("--output", choices=("text", "json"), default="text")
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE",
                         help="a setting of a member, to make it short; may be repeated")

@@ -7,9 +7,9 @@ import os
 import signal
 import subprocess
 import tempfile
-import threading
 from typing import Any, Callable, NamedTuple, Sequence
 
+from noisefloor.conform import children
 from noisefloor.member import by_hand, settings
 
 
@@ -59,14 +59,24 @@ class Script:
     def described(self) -> dict[str, Any]:
         """RuntimeError: it does not describe itself."""
         if self._described is None:
-            done = subprocess.run([*self.command, "--describe"], capture_output=True, text=True,
-                                  env=self.variables, stdin=subprocess.DEVNULL, cwd=self._folder,
-                                  timeout=self._timeout)
-            if done.returncode != 0:
-                raise RuntimeError(done.stdout + done.stderr)
-            said = done.stdout.strip()  # As the worker takes it.
+            said = self._describe().strip()  # As the worker takes it.
             self._described = json.loads(said if said.startswith("{") else said.split("\n")[-1])
         return self._described
+
+    def _describe(self) -> str:
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+            code = children.run([*self.command, "--describe"], self._timeout, stdout=out,
+                                stderr=error, stdin=subprocess.DEVNULL, env=self.variables,
+                                cwd=self._folder)
+            texts = []
+            for file in (out, error):
+                file.seek(0)
+                texts.append(file.read().decode(errors="replace"))
+        if code is None:
+            raise RuntimeError(f"it took longer than {self._timeout:g} s")
+        if code != 0:
+            raise RuntimeError("".join(texts))
+        return texts[0]
 
     def request(self, work: str, free: Sequence[str], replicate: int,
                 values: dict[str, Any]) -> dict[str, Any]:
@@ -91,10 +101,9 @@ class Script:
     def _run(self, line: str, work: str, stop_at: str, stop: signal.Signals) -> Ended:
         reader, writer = os.pipe()
         with tempfile.TemporaryFile() as said:
-            process = subprocess.Popen(
+            process = children.start(
                 self.command, stdin=subprocess.PIPE, stdout=said, stderr=said, pass_fds=[writer],
-                env={**self.variables, "NOISEFLOOR_EVENTS": str(writer)}, cwd=self._folder,
-                start_new_session=True)
+                env={**self.variables, "NOISEFLOOR_EVENTS": str(writer)}, cwd=self._folder)
             os.close(writer)
             assert process.stdin is not None
             try:
@@ -102,17 +111,15 @@ class Script:
                 process.stdin.close()
             except BrokenPipeError:
                 pass  # It has ended, and its exit code says why.
-            hanging = threading.Timer(self._timeout, os.killpg, (process.pid, signal.SIGKILL))
-            hanging.start()
             events: list[dict[str, Any]] = []
-            with os.fdopen(reader) as lines:
-                for text in lines:
-                    events.append(json.loads(text))
-                    if events[-1]["event"] == stop_at:
-                        stop_at = ""
-                        process.send_signal(stop)
-            code = process.wait()
-            hanging.cancel()
+            with children.Limit(process, self._timeout):
+                with os.fdopen(reader) as lines:
+                    for text in lines:
+                        events.append(json.loads(text))
+                        if events[-1]["event"] == stop_at:
+                            stop_at = ""
+                            os.kill(process.pid, stop)
+                code = children.wait(process)
             said.seek(0)
             return Ended(events, code, _files(work), said.read().decode(errors="replace"))
 

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from typing import Any, Callable, NamedTuple, Sequence
 
+from noisefloor.conform import children
 from noisefloor.conform.command import Command
 
 _MOST_ENTRIES = 2000
@@ -124,11 +125,9 @@ class Workshop:
                  folder: str) -> tuple[int, str, Any]:
         handle, path = tempfile.mkstemp(dir=self._base, suffix=".out")
         with os.fdopen(handle, "wb") as said:
-            try:
-                done = subprocess.run(command.observed(), env=variables, cwd=folder,
-                                      stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                                      timeout=self._timeout)
-            except subprocess.TimeoutExpired as error:
-                raise Broken(f"a run took longer than {self._timeout:g} s: --timeout") from error
+            code = children.run(command.observed(), self._timeout, env=variables, cwd=folder,
+                                stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        if code is None:
+            raise Broken(f"a run took longer than {self._timeout:g} s: --timeout")
         with open(path, errors="replace", encoding="utf-8") as text:
-            return done.returncode, text.read(), None
+            return code, text.read(), None
