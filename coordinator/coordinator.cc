@@ -346,18 +346,18 @@ void RunningCoordinator::OpenWorkerServices(const CoordinatorOptions& options) {
       access_, TreeLimits{.most_at_once = options.max_tree_reads, .idle = options.stream_idle});
   workers_.emplace(
       registry_, intake_, home_.blobs, access_, *trees_,
-      UploadLimits{
-          .max_bytes = options.max_upload_bytes,
-          .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
-          .pin = [this](const std::string& sha256, LeaseId lease) { pins_.Pin(sha256, lease); },
-          .whose = [this](LeaseId lease) { return UploaderOf(lease); },
-          .written =
-              [this](const std::string& kind, const BlobName& name) {
-                if (kind.starts_with("predictions")) query_->MakeDigest(name);
-              },
-          .figures = &upload_figures_,
-          .idle = options.stream_idle,
-          .register_by = options.register_by});
+      UploadLimits{.max_bytes = options.max_upload_bytes,
+                   .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
+                   .pin = [this](const std::string& sha256,
+                                 LeaseId lease) { return pins_.Pin(sha256, lease); },
+                   .whose = [this](LeaseId lease) { return UploaderOf(lease); },
+                   .written =
+                       [this](const std::string& kind, const BlobName& name) {
+                         if (kind.starts_with("predictions")) query_->MakeDigest(name);
+                       },
+                   .figures = &upload_figures_,
+                   .idle = options.stream_idle,
+                   .register_by = options.register_by});
 }
 
 absl::Status RunningCoordinator::OpenPools(const CoordinatorOptions& options) {
@@ -372,7 +372,7 @@ absl::Status RunningCoordinator::OpenPools(const CoordinatorOptions& options) {
                         .chance = [] { return ToHex(Chance()).substr(0, 16); }},
       PoolKeeperOptions{.poll = options.cluster_poll, .reachable = !options.listen.empty()},
       std::move(fleet));
-  fleet_service_.emplace(*pools_, clock_);
+  fleet_service_.emplace(*pools_, clock_, access_);
   return absl::OkStatus();
 }
 

@@ -19,6 +19,10 @@
 
 namespace noisefloor {
 
+// Calls of one connection at one time. A worker has some ten: its session, four uploads, what it
+// asks for and fetches.
+inline constexpr int kMostCallsOfConnection = 256;
+
 struct ServerSettings {
   Address listen;  // Port 0: a free one.
   // PEM file of the server's key and certificate, read again every second: what is put in its place

@@ -396,6 +396,7 @@ void EventLoop::StorageFailed(const absl::Status& why) {
   next_retry_ = parts_.clock.Steady() + options_.storage_retry;
   Step(scheduler::StorageFailed{Message(why)});
   PublishProblem();
+  TellConsumed();  // They wait no more: a session whose window they filled is read on.
 }
 
 // The others are answered: what nobody waits for is not done.
@@ -468,6 +469,10 @@ void EventLoop::TellAll() {
   const scheduler::Effects effects = std::exchange(effects_, {});
   kept_writes_ = tried_writes_ = 0;
   Tell(effects);
+  TellConsumed();
+}
+
+void EventLoop::TellConsumed() {
   for (const auto& [session, events] : std::exchange(consumed_, {})) {
     parts_.links.Consumed(session, events);
   }

@@ -174,6 +174,7 @@ class EventLoop {
   void StorageFailed(const absl::Status& why);
   void Tell(const scheduler::Effects& effects);
   void TellAll();
+  void TellConsumed();
   std::string NameOf(WorkerId worker) const;
   void Answer(const CallDone& done, const CallResult& result);
   void Answer(scheduler::RequestNumber number, const CallResult& result);
@@ -216,7 +217,7 @@ class EventLoop {
   std::map<scheduler::RequestNumber, CallDone> pending_;
   scheduler::RequestNumber last_request_ = 0;
   std::vector<Question> questions_;       // To answer after the commit.
-  std::map<SessionId, size_t> consumed_;  // To tell after the commit.
+  std::map<SessionId, size_t> consumed_;  // To tell after the commit, also one that failed.
   bool more_ = false;                     // The scheduler has more to do than one step did.
   bool removing_ = true;                  // Rows of deleted sweeps may be left.
   bool removal_failed_ = false;           // The last time.

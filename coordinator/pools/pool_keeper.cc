@@ -80,20 +80,24 @@ absl::Status MakeLogs(const std::string& folder) {
   return InvalidInput(fmt::format("{}: nothing can be written there", folder));
 }
 
-// Of jobs that have just failed, behind the cluster's reason, what their workers said last.
-void AddLastWords(const fleet::Fleet& fleet, std::vector<fleet::Job>& jobs) {
+// Of jobs that have just failed, behind the cluster's reason, what their workers said last. False:
+// it was told to stop before it had looked at all of them, which lie where reading may take long.
+bool AddLastWords(const fleet::Fleet& fleet, std::vector<fleet::Job>& jobs,
+                  const std::function<bool()>& stopping) {
   const fleet::JobIndex index(jobs);
   for (const auto& [number, pool] : fleet.pools()) {
     for (const auto& [launch, one] : pool.live) {
       const fleet::Job* found =
           index.Find(fleet::JobName(pool.record, one.record), one.record.index);
       if (found == nullptr || found->phase != fleet::JobPhase::kBroken) continue;
+      if (stopping()) return false;
       const std::string words =
           LastWords(LogPathOf(pool.record.wish, fleet::WorkerName(pool.record, one.record)));
       fleet::Job& job = jobs[static_cast<size_t>(found - jobs.data())];
       if (!words.empty()) job.reason += (job.reason.empty() ? "" : ": ") + words;
     }
   }
+  return true;
 }
 
 fleet::SeenWorker SeenOf(const scheduler::WorkerStatus& worker) {
@@ -267,8 +271,10 @@ void PoolKeeper::PollWhenDue(fleet::View& view) {
     Publish();
   }
   if (!jobs.ok()) return;
-  view.jobs = *std::move(jobs);
-  AddLastWords(fleet_, *view.jobs);
+  // Else they are seen by the next coordinator, with their words.
+  if (AddLastWords(fleet_, *jobs, [this] { return mailbox_.closed(); })) {
+    view.jobs = *std::move(jobs);
+  }
 }
 
 void PoolKeeper::LookNow() {

@@ -455,14 +455,18 @@ Unary* CoordinatorServiceImpl::GetVersion(Context* context, const v1::GetVersion
 grpc::ServerWriteReactor<v1::WatchSweepResponse>* CoordinatorServiceImpl::WatchSweep(
     Context* context, const v1::WatchSweepRequest* request) {
   // gRPC's from here on.
-  return new SweepWatch({parts_.watches, parts_.query, parts_.access, parts_.storage_problem},
-                        *request, TokenOf(*context));
+  return new SweepWatch({.hub = parts_.watches,
+                         .query = parts_.query,
+                         .access = parts_.access,
+                         .idle = parts_.idle,
+                         .storage_problem = parts_.storage_problem},
+                        *request, *context);
 }
 
 grpc::ServerWriteReactor<v1::WatchMemberResponse>* CoordinatorServiceImpl::WatchMember(
     Context* context, const v1::WatchMemberRequest* request) {
-  return new MemberWatch({parts_.watches, parts_.query, parts_.access}, *request,
-                         TokenOf(*context));
+  return new MemberWatch({parts_.watches, parts_.query, parts_.access, parts_.idle}, *request,
+                         *context);
 }
 
 grpc::ServerWriteReactor<v1::GetStudyResponse>* CoordinatorServiceImpl::GetStudy(

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <utility>
 
 #include "fmt/format.h"
 
 #include "common/base/printable.h"
+#include "common/files/file_tail.h"
 #include "common/rpc/status.h"
+#include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/caller.h"
 
 namespace noisefloor {
@@ -108,17 +109,11 @@ const fleet::Pool* Find(const PoolsNow& now, const std::string& name) {
   return found == now.pools.end() ? nullptr : &found->second;
 }
 
-// The last bytes of a file that others may write to meanwhile.
-absl::StatusOr<std::string> ReadTail(const std::string& path, uint32_t most) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return MakeError(absl::StatusCode::kNotFound, path + ": nothing is written there");
-  const std::streamoff size = file.tellg();
-  const std::streamoff begin = std::max<std::streamoff>(0, size - most);
-  std::string text(static_cast<size_t>(size - begin), '\0');
-  file.seekg(begin);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
+// What may be said to whoever reads: environments and options of workers have keys of other
+// services in them.
+void LeaveOutSecrets(v1::PoolWish& wish) {
+  wish.clear_worker();
+  wish.clear_prologue();
 }
 
 // The worker whose log is meant when none is named.
@@ -133,7 +128,26 @@ bool IsOf(const fleet::Pool& pool, const std::string& worker) {
   return worker.starts_with(pool.record.wish.name + "-") && worker.find('/') == std::string::npos;
 }
 
+absl::Status ReadLog(const std::string& path, uint32_t most, v1::GetPoolLogResponse& response) {
+  absl::StatusOr<std::string> tail = ReadTail(path, std::min(most, kMostBytes));
+  if (absl::IsNotFound(tail.status())) {
+    return MakeError(absl::StatusCode::kNotFound, path + ": nothing is written there");
+  }
+  if (!tail.ok()) return tail.status();
+  response.set_path(path);
+  response.set_text(*std::move(tail));
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+// In process, and where nobody needs a token, everybody may.
+bool FleetServiceImpl::MayAdd(const Context& context) const {
+  const std::string_view token = TokenOf(context);
+  if (!access_.enforced() || token.empty()) return true;
+  const absl::StatusOr<access::Caller> caller = access_.Check(token);
+  return caller.ok() && Allows(caller->role, access::Role::kAdmin);
+}
 
 Unary* FleetServiceImpl::AddPool(Context* context, const v1::AddPoolRequest* request,
                                  v1::AddPoolResponse* response) {
@@ -155,9 +169,13 @@ Unary* FleetServiceImpl::ListPools(Context* context, const v1::ListPoolsRequest*
                                    v1::ListPoolsResponse* response) {
   const std::shared_ptr<const PoolsNow> now = keeper_.pools();
   const absl::Time at = clock_.Now();
+  const bool all = MayAdd(*context);
   for (const auto& [number, pool] : now->pools) {
     const bool meant = request->name().empty() || request->name() == pool.record.wish.name;
-    if (meant) *response->add_pools() = ToProto(pool, at);
+    if (!meant) continue;
+    v1::Pool& told = *response->add_pools();
+    told = ToProto(pool, at);
+    if (!all) LeaveOutSecrets(*told.mutable_wish());
   }
   response->set_cluster_problem(Printable(now->cluster_problem));
   const bool missing = !request->name().empty() && response->pools_size() == 0;
@@ -213,13 +231,13 @@ Unary* FleetServiceImpl::GetPoolLog(Context* context, const v1::GetPoolLogReques
                                        : "pool " + request->pool() + " has had no worker yet"));
   }
   const uint32_t most = request->most_bytes() == 0 ? kUsualBytes : request->most_bytes();
-  const std::string path = LogPathOf(pool->record.wish, *worker);
-  absl::StatusOr<std::string> tail = ReadTail(path, std::min(most, kMostBytes));
-  if (!tail.ok()) return FinishWith(reactor, tail.status());
   response->set_worker(*worker);
-  response->set_path(path);
-  response->set_text(*std::move(tail));
-  return FinishWith(reactor, absl::OkStatus());
+  const auto read = [context, reactor, response, most,
+                     path = LogPathOf(pool->record.wish, *worker)] {
+    const absl::Status awaited = StillAwaited(*context);
+    reactor->Finish(ToGrpc(awaited.ok() ? ReadLog(path, most, *response) : awaited));
+  };
+  return logs_.Post(read) ? reactor : FinishWith(reactor, TooManyWait("logs of workers"));
 }
 
 }  // namespace noisefloor

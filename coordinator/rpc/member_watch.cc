@@ -6,12 +6,13 @@
 
 namespace noisefloor {
 
-MemberWatch::MemberWatch(Parts parts, const v1::WatchMemberRequest& request, std::string_view token)
-    : StoreWatch(parts.hub, parts.query) {
+MemberWatch::MemberWatch(Parts parts, const v1::WatchMemberRequest& request,
+                         grpc::CallbackServerContext& context)
+    : StoreWatch({parts.hub, parts.query, parts.idle}, context) {
   const absl::StatusOr<query::MemberPlace> place = PlaceFrom(request);
   if (place.ok()) place_ = *place;
   Begin(place.ok() ? absl::StatusOr<SweepId>(place->member.sweep) : place.status(), parts.access,
-        token);
+        context);
 }
 
 absl::StatusOr<MemberWatch::News> MemberWatch::Look(bool first) {

@@ -1,8 +1,6 @@
 // One client that watches a member.
 #pragma once
 
-#include <string_view>
-
 #include "coordinator/rpc/store_watch.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
 
@@ -17,9 +15,11 @@ class MemberWatch final : public StoreWatch<v1::WatchMemberResponse> {
     WatchHub& hub;
     query::Query& query;
     AccessBook& access;
+    absl::Duration idle;  // As of StoreWatch.
   };
-  // Ends when `token` proves nobody any more.
-  MemberWatch(Parts parts, const v1::WatchMemberRequest& request, std::string_view token);
+  // Ends when the token of the call proves nobody any more.
+  MemberWatch(Parts parts, const v1::WatchMemberRequest& request,
+              grpc::CallbackServerContext& context);
 
  private:
   absl::StatusOr<News> Look(bool first) override;

@@ -1,13 +1,13 @@
 #include "coordinator/rpc/piece_stream.h"
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "fmt/format.h"
 
+#include "common/files/file_system.h"
 #include "common/files/sha256.h"
 #include "common/rpc/channel.h"
 #include "coordinator/rpc/awaited.h"
@@ -20,7 +20,7 @@ namespace {
 
 struct SentFile {
   query::ArtifactFile about;
-  std::ifstream file;
+  std::unique_ptr<ReadableFile> file;  // None before the first piece.
   uint64_t left = 0;
   Sha256 hash;  // Of what was sent.
 };
@@ -28,11 +28,10 @@ struct SentFile {
 // What was sent already cannot be taken back: who reads learns at the end that it was wrong.
 absl::StatusOr<std::string> NextOf(SentFile& sent) {
   std::string piece(std::min<uint64_t>(sent.left, kPieceBytes), '\0');
-  sent.file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-  if (static_cast<size_t>(sent.file.gcount()) != piece.size()) {
+  NF_ASSIGN_OR_RETURN(const size_t got, sent.file->Read(piece));
+  if (got != piece.size()) {
     return MakeError(absl::StatusCode::kDataLoss,
-                     fmt::format("{} ends {} bytes early", sent.about.path,
-                                 sent.left - static_cast<uint64_t>(sent.file.gcount())));
+                     fmt::format("{} ends {} bytes early", sent.about.path, sent.left - got));
   }
   sent.left -= piece.size();
   sent.hash.Update(piece);
@@ -78,10 +77,10 @@ PieceSource StudyPieces(query::Query& query, const v1::GetStudyRequest& request)
 PieceSource ArtifactPieces(query::Query& query, const v1::GetArtifactRequest& request) {
   // shared: std::function copies what it holds.
   return [&query, request, sent = std::make_shared<SentFile>()]() -> absl::StatusOr<std::string> {
-    if (!sent->file.is_open()) {
+    if (sent->file == nullptr) {
       NF_ASSIGN_OR_RETURN(const MemberId member, MemberFrom(request.member()));
       NF_ASSIGN_OR_RETURN(sent->about, query.FindArtifact(member, request.kind()));
-      sent->file.open(sent->about.path, std::ios::binary);
+      NF_ASSIGN_OR_RETURN(sent->file, LocalFileSystem().OpenToRead(sent->about.path));
       sent->left = sent->about.size_bytes;
     }
     return NextOf(*sent);

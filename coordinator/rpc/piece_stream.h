@@ -30,8 +30,8 @@ PostWork PostRead(query::Query& query);
 
 // The text of a study, made at the first call.
 PieceSource StudyPieces(query::Query& query, const v1::GetStudyRequest& request);
-// The file of an artifact, found at the first call. DataLoss at the end, after all pieces, when
-// they were not what was kept.
+// The file of an artifact, found and opened at the first call: what fails then says nothing of its
+// content. DataLoss at the end, after all pieces, when they were not what was kept.
 PieceSource ArtifactPieces(query::Query& query, const v1::GetArtifactRequest& request);
 
 // The same, until the token proves nobody any more. Without a token: the same.

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <utility>
 
+#include "absl/time/time.h"
+#include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 
 #include "common/base/ids.h"
@@ -14,6 +15,8 @@
 #include "coordinator/query/query.h"
 #include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/awaited.h"
+#include "coordinator/rpc/call_patience.h"
+#include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/watch_hub.h"
 
 namespace noisefloor {
@@ -21,6 +24,7 @@ namespace noisefloor {
 // Sends what Look finds first, then what it finds moved after each change of the sweep, and ends
 // with OK when it finds that all has ended. One read of the store or one write in flight; what
 // changes meanwhile is read together afterwards, so a slow client gets fewer and larger messages.
+// One that is closed and takes nothing for `idle` is cut off.
 //
 // Thread-safe. gRPC owns it from construction; it deletes itself in OnDone.
 template <typename Response>
@@ -43,13 +47,19 @@ class StoreWatch : public grpc::ServerWriteReactor<Response>, public Watcher {
     bool ended = false;
   };
 
-  StoreWatch(WatchHub& hub, query::Query& query) : hub_(hub), query_(query) {}
+  struct Reads {
+    WatchHub& hub;
+    query::Query& query;
+    absl::Duration idle;
+  };
+  StoreWatch(const Reads& reads, grpc::CallbackServerContext& context)
+      : hub_(reads.hub), query_(reads.query), idle_(reads.idle), untaken_(context) {}
 
   // The last thing that a constructor does. `sweep`: whose changes wake it, or why there is no such
-  // watch. It ends when `token` proves nobody any more.
-  void Begin(const absl::StatusOr<SweepId>& sweep, AccessBook& access, std::string_view token)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
-    open_.emplace(access, token, [this](const absl::Status& why) { Close(why); });
+  // watch. It ends when the token of the call proves nobody any more.
+  void Begin(const absl::StatusOr<SweepId>& sweep, AccessBook& access,
+             const grpc::CallbackServerContext& context) ABSL_LOCKS_EXCLUDED(mutex_) {
+    open_.emplace(access, TokenOf(context), [this](const absl::Status& why) { Close(why); });
     absl::Status added = sweep.status();
     if (sweep.ok()) {
       sweep_ = *sweep;
@@ -75,6 +85,7 @@ class StoreWatch : public grpc::ServerWriteReactor<Response>, public Watcher {
   void OnWriteDone(bool ok) final {
     MutexLock lock(mutex_);
     busy_ = false;
+    untaken_.Stop();
     if (!ok) return CloseLocked(absl::CancelledError());
     stale_ = true;  // There may be more than one answer's worth, or it has ended.
     Advance();
@@ -95,6 +106,7 @@ class StoreWatch : public grpc::ServerWriteReactor<Response>, public Watcher {
     absl::StatusOr<News> news = Look(first);
     MutexLock lock(mutex_);
     busy_ = false;
+    untaken_.Stop();
     if (!news.ok()) return CloseLocked(news.status());
     if (!first_ && !news->moved) {
       if (news->ended) return CloseLocked(absl::OkStatus());
@@ -111,6 +123,7 @@ class StoreWatch : public grpc::ServerWriteReactor<Response>, public Watcher {
     if (!closing_) {
       closing_ = true;
       ending_ = why;
+      if (busy_) untaken_.Start(idle_);
     }
     Advance();
   }
@@ -130,6 +143,7 @@ class StoreWatch : public grpc::ServerWriteReactor<Response>, public Watcher {
 
   WatchHub& hub_;
   query::Query& query_;
+  const absl::Duration idle_;
   SweepId sweep_;  // Constant after Begin; 0: there is no such watch.
 
   Mutex mutex_;
@@ -140,6 +154,7 @@ class StoreWatch : public grpc::ServerWriteReactor<Response>, public Watcher {
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status ending_ ABSL_GUARDED_BY(mutex_);
+  CallPatience untaken_ ABSL_GUARDED_BY(mutex_);  // While it is closing and busy.
   // Last: it may close the stream at once. Its book's lock comes before ours.
   std::optional<OpenStream> open_;
 };

@@ -3,15 +3,13 @@
 
 #include <atomic>
 #include <cstddef>
-#include <memory>
 #include <string>
 
 #include "absl/time/time.h"
-#include "grpcpp/alarm.h"
 #include "grpcpp/server_context.h"
 
-#include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "coordinator/rpc/call_patience.h"
 
 namespace noisefloor {
 
@@ -37,22 +35,15 @@ class StreamPlace {
 
   // Before a message is read or written, which only the other side can end: after `idle` the call
   // is cancelled, unless AwaitNoMore was called.
-  void Await();
-  void AwaitNoMore() { alarm_.reset(); }
+  void Await() { patience_.Start(places_.idle); }
+  void AwaitNoMore() { patience_.Stop(); }
 
  private:
   static bool Take(StreamPlaces& places);
 
-  // shared: with an alarm that rings while the place is destroyed.
-  struct Call {
-    Mutex mutex;
-    grpc::ServerContextBase* context ABSL_GUARDED_BY(mutex) = nullptr;
-  };
-
   StreamPlaces& places_;
   const bool admitted_;
-  const std::shared_ptr<Call> call_;    // shared: see Call.
-  std::unique_ptr<grpc::Alarm> alarm_;  // While the other side is awaited.
+  CallPatience patience_;
 };
 
 }  // namespace noisefloor

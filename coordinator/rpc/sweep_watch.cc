@@ -22,15 +22,16 @@ bool HasEnded(const v1::SweepSummary& sweep) {
 
 }  // namespace
 
-SweepWatch::SweepWatch(Parts parts, const v1::WatchSweepRequest& request, std::string_view token)
-    : StoreWatch(parts.hub, parts.query),
+SweepWatch::SweepWatch(Parts parts, const v1::WatchSweepRequest& request,
+                       grpc::CallbackServerContext& context)
+    : StoreWatch({parts.hub, parts.query, parts.idle}, context),
       storage_problem_(std::move(parts.storage_problem)),
       place_{SweepId{request.sweep_id()}, EventId{request.resume_token()}, std::nullopt} {
   absl::StatusOr<SweepId> sweep = place_.sweep;
   if (*sweep == SweepId{}) {  // What "the newest" is may change while it is watched.
     sweep = InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0");
   }
-  Begin(sweep, parts.access, token);
+  Begin(sweep, parts.access, context);
 }
 
 absl::StatusOr<SweepWatch::News> SweepWatch::Look(bool) {

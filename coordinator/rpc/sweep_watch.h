@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include "coordinator/rpc/store_watch.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
@@ -19,10 +18,12 @@ class SweepWatch final : public StoreWatch<v1::WatchSweepResponse> {
     WatchHub& hub;
     query::Query& query;
     AccessBook& access;
+    absl::Duration idle;                           // As of StoreWatch.
     std::function<std::string()> storage_problem;  // As in CoordinatorServiceImpl::Parts.
   };
-  // Ends when `token` proves nobody any more.
-  SweepWatch(Parts parts, const v1::WatchSweepRequest& request, std::string_view token);
+  // Ends when the token of the call proves nobody any more.
+  SweepWatch(Parts parts, const v1::WatchSweepRequest& request,
+             grpc::CallbackServerContext& context);
 
  private:
   absl::StatusOr<News> Look(bool first) override;

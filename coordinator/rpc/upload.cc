@@ -36,12 +36,58 @@ absl::Status CheckHeader(const v1::UploadRequest& request, const UploadLimits& l
 
 absl::Status CheckPiece(const v1::UploadRequest& request) {
   if (!request.has_piece()) return InvalidInput("upload: expected a piece after the header");
-  if (request.piece().size() <= kPieceBytes) return absl::OkStatus();
+  const size_t size = request.piece().size();
+  if (size > 0 && size <= kPieceBytes) return absl::OkStatus();
+  return InvalidInput(fmt::format("piece: expected 1 to {} bytes, got {}", kPieceBytes, size));
+}
+
+// As long as it lives, if it was taken at all.
+class Counted {
+ public:
+  Counted(LeaseUploads* uploads, LeaseId lease)
+      : uploads_(uploads), lease_(lease), taken_(uploads == nullptr || uploads->Begin(lease)) {}
+  ~Counted() {
+    if (uploads_ != nullptr && taken_) uploads_->End(lease_);
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+  absl::Status status() const {
+    if (taken_) return absl::OkStatus();
+    return Because(MakeError(absl::StatusCode::kResourceExhausted,
+                             fmt::format("{} uploads of lease {} go on at this moment, as many as "
+                                         "may; try again",
+                                         LeaseUploads::kMost, lease_.value)),
+                   Reason::kTooBusy);
+  }
+
+ private:
+  LeaseUploads* const uploads_;
+  const LeaseId lease_;
+  const bool taken_;
+};
+
+absl::Status Pin(const BlobName& name, LeaseId lease, const UploadLimits& limits) {
+  if (!limits.pin || limits.pin(name.sha256, lease)) return absl::OkStatus();
   return InvalidInput(
-      fmt::format("piece: expected at most {} bytes, got {}", kPieceBytes, request.piece().size()));
+      fmt::format("lease {} has sent as many files as a result may name", lease.value));
 }
 
 }  // namespace
+
+bool LeaseUploads::Begin(LeaseId lease) {
+  MutexLock lock(mutex_);
+  size_t& open = open_[lease];
+  if (open == kMost) return false;
+  ++open;
+  return true;
+}
+
+void LeaseUploads::End(LeaseId lease) {
+  MutexLock lock(mutex_);
+  const auto of_lease = open_.find(lease);
+  if (--of_lease->second == 0) open_.erase(of_lease);
+}
 
 absl::StatusOr<v1::UploadResponse> ReceiveUpload(
     grpc::ServerReaderInterface<v1::UploadRequest>& reader, const BlobStore& blobs,
@@ -55,11 +101,11 @@ absl::StatusOr<v1::UploadResponse> ReceiveUpload(
   const BlobName name{request.header().sha256(), request.header().size()};
   const std::string kind = request.header().kind();
   v1::UploadResponse response;
-  if (limits.pin) {
-    limits.pin(name.sha256, lease);
-    // One that was settled before it had the pin may have lost the file, too.
-    NF_RETURN_IF_ERROR(CheckHeader(request, limits));
-  }
+  const Counted counted(limits.of_leases, lease);
+  NF_RETURN_IF_ERROR(counted.status());
+  NF_RETURN_IF_ERROR(Pin(name, lease, limits));
+  // One that was settled before it had the pin may have lost the file, too.
+  NF_RETURN_IF_ERROR(CheckLive(lease.value, limits));
   NF_ASSIGN_OR_RETURN(const bool held, blobs.Holds(name));  // A damaged one is replaced.
   if (held) {
     response.set_known_already(true);

@@ -58,7 +58,8 @@ absl::Status WeightsStream::Accept() {
                ? Begin(request_.header())
                : InvalidInput("the first message of a file of weights: expected header");
   }
-  if (!request_.has_piece() || request_.piece().size() > kPieceBytes) {
+  const bool empty = request_.piece().empty();
+  if (empty || !request_.has_piece() || request_.piece().size() > kPieceBytes) {
     return InvalidInput(
         fmt::format("piece: expected 1 to {} bytes, got {}", kPieceBytes, request_.piece().size()));
   }

@@ -17,7 +17,8 @@ namespace noisefloor {
 // gRPC owns it from construction; it deletes itself in OnDone. One message is read or written to
 // disk at a time, the latter on one of query's threads.
 //
-// InvalidArgument: no header first, a file or piece above its limit, size or hash not as announced.
+// InvalidArgument: no header first, a file or piece above its limit or an empty piece, size or hash
+// not as announced.
 // ResourceExhausted: the disk is full, or too many others come at this moment; try again.
 class WeightsStream final : public grpc::ServerReadReactor<v1::PutWeightsRequest> {
  public:

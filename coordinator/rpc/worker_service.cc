@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/reason.h"
 #include "common/log/log.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/caller.h"
@@ -37,8 +38,8 @@ class ImpatientReader final : public grpc::ServerReaderInterface<v1::UploadReque
 grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* WorkerServiceImpl::Session(
     grpc::CallbackServerContext* context) {
   // gRPC's from here on.
-  return new WorkerSession(registry_, intake_, access_, TokenOf(*context), CallerOf(*context),
-                           limits_.register_by);
+  return new WorkerSession(registry_, intake_, access_, *context,
+                           {.register_by = limits_.register_by, .idle = limits_.idle});
 }
 
 grpc::Status WorkerServiceImpl::Upload(grpc::ServerContext* context,
@@ -70,8 +71,9 @@ void WorkerServiceImpl::LogFailure(LeaseId lease, const absl::Status& why) const
 }
 
 void WorkerServiceImpl::Note(LeaseId lease, const absl::Status& received) {
-  // What a worker did wrong says nothing of the disk.
+  // What a worker did wrong says nothing of the disk, nor that it does too much at once.
   if (absl::IsInvalidArgument(received) || absl::IsFailedPrecondition(received)) return;
+  if (!received.ok() && WhyOf(received).reason == Reason::kTooBusy) return;
   std::string problem = received.ok() ? "" : "an uploaded file: " + Message(received);
   MutexLock lock(problem_mutex_);
   if (problem == problem_) return;

@@ -30,7 +30,7 @@ class WorkerServiceImpl final
         blobs_(blobs),
         access_(access),
         trees_(trees),
-        limits_(std::move(limits)),
+        limits_(WithCount(std::move(limits))),
         uploads_{.what = "uploads", .most = limits_.most_at_once, .idle = limits_.idle} {}
 
   using grpc::Service::GetHandler;  // For its door.
@@ -52,6 +52,10 @@ class WorkerServiceImpl final
   std::string upload_problem() const;
 
  private:
+  UploadLimits WithCount(UploadLimits limits) {
+    limits.of_leases = &of_leases_;
+    return limits;
+  }
   void Note(LeaseId lease, const absl::Status& received);
   void LogFailure(LeaseId lease, const absl::Status& why) const;
 
@@ -60,6 +64,7 @@ class WorkerServiceImpl final
   const BlobStore& blobs_;
   AccessBook& access_;
   TreeCalls& trees_;
+  LeaseUploads of_leases_;
   const UploadLimits limits_;
   StreamPlaces uploads_;
   mutable Mutex problem_mutex_;

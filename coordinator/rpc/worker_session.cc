@@ -6,20 +6,23 @@
 #include "grpc/support/time.h"
 
 #include "common/rpc/status.h"
+#include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/worker_intake.h"
 
 namespace noisefloor {
 
 WorkerSession::WorkerSession(SessionRegistry& registry, WorkerIntake& intake, AccessBook& access,
-                             std::string_view token, std::string caller, absl::Duration patience)
+                             grpc::CallbackServerContext& context, const Waits& waits)
     : registry_(registry),
       intake_(intake),
-      caller_(std::move(caller)),
+      caller_(CallerOf(context)),
+      idle_(waits.idle),
+      untaken_(context),
       alive_(std::make_shared<Alive>()),
-      open_(access, token, [this](const absl::Status& why) { Close(why); }) {
+      open_(access, TokenOf(context), [this](const absl::Status& why) { Close(why); }) {
   id_ = registry_.Add(this);  // Here, when every member lives: it may close the stream at once.
-  ExpectRegister(patience);
+  ExpectRegister(waits.register_by);
   MutexLock lock(mutex_);
   ReadMore();
 }
@@ -29,20 +32,21 @@ WorkerSession::~WorkerSession() {
   alive_->session = nullptr;
 }
 
-void WorkerSession::ExpectRegister(absl::Duration patience) {
+void WorkerSession::ExpectRegister(absl::Duration register_by) {
   {
     MutexLock lock(alive_->mutex);
     alive_->session = this;
   }
-  const gpr_timespec wait = gpr_time_from_millis(absl::ToInt64Milliseconds(patience), GPR_TIMESPAN);
+  const gpr_timespec wait =
+      gpr_time_from_millis(absl::ToInt64Milliseconds(register_by), GPR_TIMESPAN);
   register_by_.Set(
-      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), wait), [alive = alive_, patience](bool rang) {
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), wait), [alive = alive_, register_by](bool rang) {
         MutexLock lock(alive->mutex);
         if (!rang || alive->session == nullptr) return;
         alive->session->Close(
             MakeError(absl::StatusCode::kDeadlineExceeded,
                       fmt::format("the first message of a session: expected register within {}",
-                                  absl::FormatDuration(patience))));
+                                  absl::FormatDuration(register_by))));
       });
 }
 
@@ -97,6 +101,7 @@ void WorkerSession::OnReadDone(bool ok) {
 void WorkerSession::OnWriteDone(bool ok) {
   MutexLock lock(mutex_);
   writing_ = false;
+  untaken_.Stop();
   if (!outbox_.empty()) {
     outbox_bytes_ -= outbox_.front().ByteSizeLong();
     outbox_.pop_front();
@@ -120,6 +125,7 @@ void WorkerSession::CloseLocked(const absl::Status& why) {
   closing_ = true;
   ending_ = why;
   if (!why.ok()) outbox_.resize(writing_ ? 1 : 0);  // The one in flight is gRPC's.
+  if (writing_) untaken_.Start(idle_);
   WriteOrFinish();
 }
 
@@ -134,6 +140,7 @@ void WorkerSession::WriteOrFinish() {
   if (writing_ || finished_) return;
   if (!outbox_.empty()) {
     writing_ = true;
+    if (closing_) untaken_.Start(idle_);
     grpc::WriteOptions options;
     if (outbox_.size() > 1) options.set_buffer_hint();  // The next follows at once.
     StartWrite(&outbox_.front(), options);

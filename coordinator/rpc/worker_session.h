@@ -5,7 +5,6 @@
 #include <deque>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "absl/time/time.h"
 #include "grpcpp/alarm.h"
@@ -15,6 +14,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "coordinator/rpc/access_book.h"
+#include "coordinator/rpc/call_patience.h"
 #include "noisefloor/v1/worker_api.grpc.pb.h"
 
 namespace noisefloor {
@@ -39,16 +39,20 @@ class WorkerSession final
   static constexpr size_t kOutboxLimit = 10000;  // Messages.
   static constexpr size_t kOutboxBytes = 16 << 20;
 
-  // Ends when `token` proves nobody any more; `caller` is whose it is, for the log. One that has
-  // not registered after `patience` is closed.
+  struct Waits {
+    absl::Duration register_by;  // One that has not registered by then is closed.
+    absl::Duration idle;         // One that is closing and takes no message for so long is cut off.
+  };
+  // Ends when the token of the call proves nobody any more.
   WorkerSession(SessionRegistry& registry, WorkerIntake& intake, AccessBook& access,
-                std::string_view token, std::string caller, absl::Duration patience);
+                grpc::CallbackServerContext& context, const Waits& waits);
   ~WorkerSession() override;
 
   // Queues a message; nothing once the stream is closing.
   void Send(v1::SessionResponse message) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends the stream with this status. What is queued is sent first when the status is OK.
+  // Ends the stream with this status. What is queued is sent first when the status is OK, what is
+  // being written in any case.
   void Close(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The loop has dealt with so many of its messages.
@@ -61,7 +65,7 @@ class WorkerSession final
     WorkerSession* session ABSL_GUARDED_BY(mutex) = nullptr;
   };
 
-  void ExpectRegister(absl::Duration patience);
+  void ExpectRegister(absl::Duration register_by);
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone() override;
@@ -72,7 +76,8 @@ class WorkerSession final
 
   SessionRegistry& registry_;
   WorkerIntake& intake_;
-  const std::string caller_;
+  const std::string caller_;  // For the log.
+  const absl::Duration idle_;
   SessionId id_;                // Constant after construction.
   bool registered_ = false;     // Reactions to reads only; those never overlap.
   v1::SessionRequest inbound_;  // Between StartRead and OnReadDone gRPC's, else the reaction's.
@@ -87,8 +92,9 @@ class WorkerSession final
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status ending_ ABSL_GUARDED_BY(mutex_);
-  const std::shared_ptr<Alive> alive_;  // shared: with the alarm, which may ring later.
-  grpc::Alarm register_by_;             // Cancelled by the first message, and with the session.
+  CallPatience untaken_ ABSL_GUARDED_BY(mutex_);  // While it is closing and a message is written.
+  const std::shared_ptr<Alive> alive_;            // shared: with the alarm, which may ring later.
+  grpc::Alarm register_by_;  // Cancelled by the first message, and with the session.
   OpenStream open_;  // Last: it may close the stream at once. Its book's lock comes before ours.
 };
 

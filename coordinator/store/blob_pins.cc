@@ -1,13 +1,26 @@
 #include "coordinator/store/blob_pins.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace noisefloor {
 
-void BlobPins::Pin(const std::string& sha256, LeaseId lease) {
+bool BlobPins::Pin(const std::string& sha256, LeaseId lease) {
   MutexLock lock(mutex_);
+  const auto pinned = pins_.find(sha256);
+  if (pinned != pins_.end() && pinned->second.contains(lease)) return true;
+  size_t& count = counts_[lease];
+  if (count == kMostOfLease) return false;
+  ++count;
   pins_[sha256].insert(lease);
-  if (pins_.size() >= sweep_at_) Sweep();
+  if (++pinned_ >= sweep_at_) Sweep();
+  return true;
+}
+
+void BlobPins::Uncount(LeaseId lease) {
+  --pinned_;
+  const auto count = counts_.find(lease);
+  if (--count->second == 0) counts_.erase(count);
 }
 
 bool BlobPins::Unless(const std::string& sha256, const std::function<void()>& remove) {
@@ -20,18 +33,27 @@ bool BlobPins::Unless(const std::string& sha256, const std::function<void()>& re
 bool BlobPins::IsPinned(const std::string& sha256) {
   const auto found = pins_.find(sha256);
   if (found == pins_.end()) return false;
-  std::erase_if(found->second, [this](LeaseId lease) { return !is_live_(lease); });
+  DropSettled(found->second);
   if (!found->second.empty()) return true;
   pins_.erase(found);
   return false;
 }
 
-// Each content is looked at as often as one is added, on average.
+void BlobPins::DropSettled(std::set<LeaseId>& leases) {
+  for (auto lease = leases.begin(); lease != leases.end();) {
+    const bool live = is_live_(*lease);
+    if (!live) Uncount(*lease);
+    lease = live ? std::next(lease) : leases.erase(lease);
+  }
+}
+
+// Each pin is looked at as often as one is added, on average.
 void BlobPins::Sweep() {
-  std::erase_if(pins_, [this](const auto& pinned) {
-    return std::ranges::none_of(pinned.second, [this](LeaseId lease) { return is_live_(lease); });
-  });
-  sweep_at_ = std::max<size_t>(1024, 2 * pins_.size());
+  for (auto pinned = pins_.begin(); pinned != pins_.end();) {
+    DropSettled(pinned->second);
+    pinned = pinned->second.empty() ? pins_.erase(pinned) : std::next(pinned);
+  }
+  sweep_at_ = std::max<size_t>(1024, 2 * pinned_);
 }
 
 }  // namespace noisefloor

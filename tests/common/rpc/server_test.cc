@@ -1,6 +1,11 @@
 #include "common/rpc/server.h"
 
-#include <thread>
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <map>
+#include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -91,6 +96,58 @@ TEST(RpcServerTest, AHostThatDoesNotResolveIsNamed) {
       Message(WaitUntilConnected(*MakeChannel(nowhere), nowhere, absl::Milliseconds(50))),
       testing::StartsWith("no coordinator answers at no-such-host.invalid:1: the name does not "
                           "resolve: "));
+}
+
+// So many bytes; fewer at the end.
+std::string ReadBytes(int socket, size_t count) {
+  std::string bytes(count, '\0');
+  size_t got = 0;
+  while (got < count) {
+    const ssize_t more = recv(socket, bytes.data() + got, count - got, 0);
+    if (more <= 0) break;
+    got += static_cast<size_t>(more);
+  }
+  bytes.resize(got);
+  return bytes;
+}
+
+uint32_t BigEndian(std::string_view bytes) {
+  uint32_t value = 0;
+  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
+  return value;
+}
+
+// What the server says of its settings to whoever begins to speak HTTP/2, by their numbers.
+std::map<uint32_t, uint32_t> Http2Settings(uint16_t port) {
+  const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  std::string hello = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  hello += std::string("\0\0\0\4\0\0\0\0\0", 9);  // Settings, none of them.
+  EXPECT_EQ(send(client, hello.data(), hello.size(), 0), static_cast<ssize_t>(hello.size()));
+  const std::string head = ReadBytes(client, 9);
+  std::map<uint32_t, uint32_t> settings;
+  EXPECT_EQ(head.size(), 9u);
+  EXPECT_EQ(BigEndian(head.substr(3, 1)), 4u) << "settings come first";
+  const std::string payload = ReadBytes(client, BigEndian(head.substr(0, 3)));
+  for (size_t i = 0; i + 6 <= payload.size(); i += 6) {
+    settings[BigEndian(payload.substr(i, 2))] = BigEndian(payload.substr(i + 2, 4));
+  }
+  close(client);
+  return settings;
+}
+
+TEST(RpcServerTest, AConnectionHasABoundedNumberOfCalls) {
+  constexpr uint32_t kMostConcurrentStreams = 3;  // Its number in RFC 9113.
+  VersionService service;
+  const auto server = RpcServer::Start({.listen = {"127.0.0.1", 0}}, {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto settings = Http2Settings((*server)->address().port);
+  ASSERT_TRUE(settings.contains(kMostConcurrentStreams));
+  EXPECT_EQ(settings.at(kMostConcurrentStreams), 256u);
 }
 
 TEST(RpcServerTest, AServerThatHasGoneIsUnavailable) {

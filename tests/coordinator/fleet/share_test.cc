@@ -136,6 +136,9 @@ TEST(Shares, FallToNoPoolThatDoesNotGrow) {
 
 TEST(Shares, APoolThatNobodyHasSeenTakesOneToSee) {
   EXPECT_THAT(Share(PoolsOf({SharedPoolOf(1, "", 3)}), {{"a100", "", 5}}), ElementsAre(Pair(1, 1)));
+  const auto seen_soon =
+      PoolsOf({SharedPoolOf(1, "", 3)}, {LaunchOf(1, LaunchPhase::kAlive, true)});
+  EXPECT_EQ(Share(seen_soon, {{"a100", "", 5}})[1], 0u) << "it is here";
   PoolRecord wished = SharedPoolOf(1, "", 3);
   wished.wish.hardware = "h100";
   EXPECT_THAT(Share(PoolsOf({wished}), {{"a100", "", 5}}), IsEmpty());

@@ -188,6 +188,33 @@ TEST(JudgeOutcome, RefusesMoreEntriesThanAnyTrainerHas) {
 
   EXPECT_EQ(JudgeOutcome(MakeStorable(outcome), {}).reason,
             "expected at most 10000 classes, got 10001");
+  const auto judged = [](const AttemptOutcome& many) {
+    return JudgeOutcome(MakeStorable(many), {}).reason;
+  };
+  AttemptOutcome hashes = Done();
+  AttemptOutcome metrics = Done();
+  AttemptOutcome artifacts = Done();
+  for (size_t i = 0; i < 10001; ++i) {
+    hashes.hashes[std::to_string(i)] = std::string(64, 'c');
+    metrics.metrics[std::to_string(i)] = 0;
+    artifacts.artifacts.push_back({"weights", std::to_string(i), std::string(64, 'c'), 5});
+  }
+  EXPECT_EQ(judged(hashes), "expected at most 10000 hashes, got 10002");
+  EXPECT_EQ(judged(metrics), "expected at most 10000 metrics, got 10001");
+  EXPECT_EQ(judged(artifacts), "expected at most 10000 artifacts, got 10001");
+}
+
+TEST(MakeStorable, KeepsNoMoreFilesThanAnyTrainerHas) {
+  AttemptOutcome outcome = Done();
+  for (size_t i = 0; i < 10001; ++i) {
+    outcome.artifacts.push_back({"weights", std::to_string(i), std::string(64, 'c'), 5});
+  }
+
+  const AttemptOutcome stored = MakeStorable(outcome);
+
+  ASSERT_EQ(stored.artifacts.size(), 10000u);
+  EXPECT_EQ(stored.artifacts.back().path, "9999") << "the first ones";
+  EXPECT_EQ(stored.message, "[some artifacts left out]");
 }
 
 TEST(JudgeOutcome, TakesAFailureAtItsWordWhateverIsMissing) {

@@ -208,6 +208,30 @@ TEST_F(CommitTest, WhoWatchesIsToldAtOnceAndThenNotMoreOftenThanAgreed) {
                           testing::_, testing::ElementsAre(SweepId{2}, SweepId{3}, SweepId{4})));
 }
 
+TEST_F(CommitTest, ThatMembersHaveMovedOnIsToldLessOften) {
+  Start();
+  const LeaseId lease = LeaseOne();
+  const auto say = [&](uint64_t sequence) {
+    const ingest::RecordBatch batch{sequence, {{10, 1.0, "loss", 0.5}}};
+    ASSERT_TRUE(
+        loop_->Post(SessionId{1}, scheduler::RecordsArrived{SessionId{1}, lease, batch}, true));
+    EXPECT_EQ(links_.Wait<scheduler::SendRecordsKept>(static_cast<int>(sequence)).sequence,
+              sequence);
+  };
+  clock_.Advance(absl::Seconds(1));
+  (void)News();  // What was left of the lease is told.
+  clock_.Advance(absl::Seconds(1));
+  say(1);
+  const size_t told = News().size();
+  clock_.Advance(absl::Milliseconds(500));
+  say(2);
+  EXPECT_EQ(News().size(), told) << "too soon after the first";
+
+  clock_.Advance(absl::Milliseconds(500));
+
+  EXPECT_EQ(News().size(), told + 1);
+}
+
 // While a commit waits for the disk, the scheduler can be asked.
 TEST_F(CommitTest, WhoAsksWhyDoesNotWaitForTheDisk) {
   std::promise<std::string> told;
@@ -255,11 +279,11 @@ TEST_F(CommitTest, OnAFullDiskWorkersAreReadAndWhatTheySayAgainIsKeptLater) {
     ASSERT_TRUE(loop_->Post(session, scheduler::Heartbeat{session, {{lease, 1, 0, 0}}}, true));
     ASSERT_TRUE(loop_->Post(session, test::Finish(1, lease.value), true));
   }
-  links_.WaitForConsumed(session, 402);  // All but the batch that could not be committed.
+  links_.WaitForConsumed(session, 403);  // The batch that could not be committed among them.
   EXPECT_THAT(Explain("s1c0r0"), HasSubstr("w1"));  // Questions are answered all the same.
 
   EmptyTheDisk();
-  links_.WaitForConsumed(session, 403);
+  store_.WaitForKept<scheduler::KeepRecords>(1);
   ASSERT_TRUE(loop_->Post(session, scheduler::RecordsArrived{session, lease, second}, true));
 
   links_.WaitForConsumed(session, 404);
@@ -348,6 +372,26 @@ TEST_F(CommitTest, OnAFullDiskAHelloIsHeldOnceAndTakenLater) {
   Settle();
   EXPECT_EQ(store_.CountKept<scheduler::DropLease>(), 0) << "only the first hello was held";
   EXPECT_EQ(links_.Count<scheduler::SendStop>(), 0) << "what was said of dead leases was held";
+}
+
+TEST_F(CommitTest, OnAFullDiskAHelloOfEachLeaseIsHeld) {
+  Start();
+  const SessionId session{1};
+  ASSERT_TRUE(loop_->Post(session, Join(1, 2, "unit"), true));
+  for (const char* plan : {"algo", "impl"}) {
+    ASSERT_TRUE(Call(Submit(MakeSweep({plan}, 1))).get().status.ok());
+  }
+  const LeaseId first = links_.Wait<scheduler::SendStart>(1).lease;
+  const LeaseId second = links_.Wait<scheduler::SendStart>(2).lease;
+  FillTheDisk(first);
+  for (const LeaseId lease : {first, second}) {
+    const std::string identity(64, 'd');
+    ASSERT_TRUE(loop_->Post(session, scheduler::AttemptStarted{session, lease, identity}, true));
+  }
+
+  EmptyTheDisk();
+
+  store_.WaitForKept<scheduler::PinIdentity>(2);
 }
 
 TEST_F(CommitTest, AFullDiskIsTriedAgainOnlyWhenItIsTime) {
@@ -464,6 +508,17 @@ TEST_F(CommitTest, HeartbeatsAreCounted) {
   }
   Settle();
   EXPECT_EQ(figures_.heartbeats, 2u);
+}
+
+TEST(RowsOf, ALeaseWeighsMoreThanARowAndEachThatIsInferredIsOne) {
+  EXPECT_EQ(RowsOf(std::vector<scheduler::Write>{scheduler::GrantLease()}), 4u);
+  scheduler::KeepSweep write;
+  write.content = MakeSweep({"control"}, 1);
+  const size_t trained = RowsOf(std::vector<scheduler::Write>{write});
+  sweep::SubjectCell cell;
+  cell.weights.resize(7);
+  write.content.inference.emplace().cells = {cell, cell};
+  EXPECT_EQ(RowsOf(std::vector<scheduler::Write>{write}), trained + 14);
 }
 
 TEST(CountKept, CountsExpiredLeasesAndAcceptedResultsByTheirKind) {

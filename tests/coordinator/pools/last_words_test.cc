@@ -1,20 +1,18 @@
 // The last thing that a worker said, whatever its log is like.
 #include "coordinator/pools/last_words.h"
 
-#include <filesystem>
-#include <fstream>
+#include <sys/stat.h>
 
 #include "gtest/gtest.h"
+
+#include "tests/common/files/scratch.h"
 
 namespace noisefloor {
 namespace {
 
 std::string LastOf(const std::string& content) {
-  const std::string path = testing::TempDir() + "last_words_test.log";
-  std::ofstream(path, std::ios::binary) << content;
-  const std::string words = LastWords(path);
-  std::filesystem::remove(path);
-  return words;
+  const Scratch scratch;
+  return LastWords(scratch.Put("log", content));
 }
 
 TEST(LastWordsTest, AreTheLastLineThatSaysAnything) {
@@ -28,6 +26,14 @@ TEST(LastWordsTest, OfALogThatSaysNothingAreNone) {
   EXPECT_EQ(LastOf("\n \n"), "");
   EXPECT_EQ(LastWords(testing::TempDir() + "no/such/log"), "");
   EXPECT_EQ(LastWords(testing::TempDir()), "") << "a folder";
+}
+
+// Nobody writes to it, and whoever opens it waits.
+TEST(LastWordsTest, OfAPipeAreNone) {
+  const Scratch scratch;
+  const std::string path = scratch.Path("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(LastWords(path), "");
 }
 
 TEST(LastWordsTest, AreShortAndCanBeToldToAnybody) {

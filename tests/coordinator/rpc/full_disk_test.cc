@@ -84,9 +84,14 @@ TEST_F(FullDiskTest, AFileThatCannotBeKeptIsSaidUntilOneCan) {
   EXPECT_EQ(Upload(*workers_, {Piece(content)}).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(InListWorkers(), HasSubstr("an uploaded file: ")) << "a worker's mistake mends none";
+  const std::vector<v1::UploadRequest> of_nobody = {UploadHeader(99, sha256, content.size())};
+  EXPECT_EQ(Upload(*workers_, of_nobody).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(InListWorkers(), HasSubstr(folder)) << "nor does one that comes too late";
 
   std::filesystem::rename(folder + ".away", folder);
   EXPECT_TRUE(Upload(*workers_, parts).ok());
+  EXPECT_EQ(InGetSweep(), "");
+  EXPECT_FALSE(Upload(*workers_, of_nobody).ok());
   EXPECT_EQ(InGetSweep(), "");
 }
 

@@ -275,6 +275,7 @@ TEST_F(InferTest, AFileThatIsNotAsAnnouncedIsNotKept) {
   refusal({Header(sha256, 4), Piece("some more")});
   EXPECT_THAT(refusal({Header(sha256, 4), Piece(std::string((1 << 20) + 1, 'x'))}),
               HasSubstr("piece"));
+  EXPECT_THAT(refusal({Header(sha256, 4), Piece("")}), HasSubstr("piece: expected 1 to"));
   EXPECT_FALSE(Put({Header(sha256, 4), Piece("some")})->known_already());
 }
 

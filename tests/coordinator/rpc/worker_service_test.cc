@@ -2,6 +2,7 @@
 #include <future>
 
 #include "common/base/clock.h"
+#include "coordinator/rpc/upload.h"
 #include "coordinator/rpc/worker_session.h"
 #include "coordinator/store/blob_store.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
@@ -308,6 +309,8 @@ TEST_F(WorkerServiceTest, BadUploadsAreRefusedWithTheirReasonAndLeaveNothing) {
   const std::string sha = Sha256Hex("abc");
   v1::UploadRequest no_kind = UploadHeader(lease, sha, 3);
   no_kind.mutable_header()->clear_kind();
+  v1::UploadRequest long_kind = UploadHeader(lease, sha, 3);
+  long_kind.mutable_header()->set_kind(std::string(101, 'k'));
   const struct {
     std::vector<v1::UploadRequest> parts;
     absl::Status expected;
@@ -315,6 +318,7 @@ TEST_F(WorkerServiceTest, BadUploadsAreRefusedWithTheirReasonAndLeaveNothing) {
       {{}, InvalidInput("the first message of an upload: expected header")},
       {{Piece("abc")}, InvalidInput("the first message of an upload: expected header")},
       {{no_kind}, InvalidInput("header.kind: expected 1 to 100 bytes, got 0")},
+      {{long_kind}, InvalidInput("header.kind: expected 1 to 100 bytes, got 101")},
       {{UploadHeader(lease, "../../etc", 3)},
        InvalidInput("header.sha256: sha256: expected 64 lower-case hexadecimal digits, got "
                     "\"../../etc\"")},
@@ -331,7 +335,9 @@ TEST_F(WorkerServiceTest, BadUploadsAreRefusedWithTheirReasonAndLeaveNothing) {
       {{UploadHeader(lease, sha, 3), UploadHeader(lease, sha, 3)},
        InvalidInput("upload: expected a piece after the header")},
       {{UploadHeader(lease, Sha256Hex("x"), 4 << 20), Piece(std::string((1 << 20) + 1, 'x'))},
-       InvalidInput("piece: expected at most 1048576 bytes, got 1048577")},
+       InvalidInput("piece: expected 1 to 1048576 bytes, got 1048577")},
+      {{UploadHeader(lease, sha, 3), Piece("")},
+       InvalidInput("piece: expected 1 to 1048576 bytes, got 0")},
   };
   for (const auto& bad : cases) {
     const auto uploaded = Upload(*workers_, bad.parts);
@@ -353,6 +359,48 @@ TEST_F(WorkerServiceTest, AnUploadWhoseNextPieceDoesNotComeIsEnded) {
   const auto writer = workers_->Upload(&context, &response);
   ASSERT_TRUE(writer->Write(UploadHeader(lease, Sha256Hex("abc"), 3)));
   EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+// One that says nothing more, and the lease's that it is of.
+class IdleUpload {
+ public:
+  IdleUpload(v1::WorkerService::Stub& workers, uint64_t lease, const std::string& content) {
+    SetDeadline(context_, kPatience);
+    writer_ = workers.Upload(&context_, &response_);
+    EXPECT_TRUE(writer_->Write(UploadHeader(lease, Sha256Hex(content), content.size())));
+  }
+  ~IdleUpload() {
+    context_.TryCancel();
+    (void)writer_->Finish();
+  }
+
+ private:
+  grpc::ClientContext context_;
+  v1::UploadResponse response_;
+  std::unique_ptr<grpc::ClientWriter<v1::UploadRequest>> writer_;
+};
+
+TEST_F(WorkerServiceTest, UploadsOfOneLeaseTakeNoPlaceOfAnothers) {
+  ScriptedWorker greedy(*workers_, "greedy", 7);
+  ScriptedWorker other(*workers_, "other", 8);
+  ASSERT_TRUE(Submit(SmallSweep("first", 2)).ok());
+  const uint64_t lease = greedy.Started().lease_id();
+  const std::vector<v1::UploadRequest> next = {UploadHeader(lease, Sha256Hex("abc"), 3),
+                                               Piece("abc")};
+  // Each is served on a thread of its own, so that one of ours may come before the last of them.
+  std::vector<std::unique_ptr<IdleUpload>> idle;
+  absl::Status refused;
+  while (refused.ok() && idle.size() < 8 * LeaseUploads::kMost) {
+    idle.push_back(std::make_unique<IdleUpload>(*workers_, lease, std::to_string(idle.size())));
+    refused = Upload(*workers_, next).status();
+  }
+
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted) << refused;
+  EXPECT_EQ(Call(&People::GetSweep, v1::GetSweepRequest())->storage_problem(), "")
+      << "it says nothing of the disk";
+  const auto others = Upload(
+      *workers_, {UploadHeader(other.Started().lease_id(), Sha256Hex("def"), 3), Piece("def")});
+  EXPECT_TRUE(others.ok()) << others.status();
 }
 
 TEST_F(WorkerServiceTest, NothingIsTakenForALeaseThatHasEnded) {
@@ -428,21 +476,25 @@ TEST_F(WorkerServiceTest, ASessionTakesAnyNumberOfMessages) {
   EXPECT_TRUE(worker.Settled().accepted());
 }
 
-// It asks about leases that are not its own, each of which is answered, and reads no answer.
-TEST_F(WorkerServiceTest, WhoDoesNotReadIsEndedAtTheBoundAndOthersGoOn) {
-  constexpr int kHeld = 1000;
-  ScriptedWorker silent(*workers_);
-  v1::SessionRequest as_another = RegisterAs("silent", 8);  // The member is not for it.
+// Registers, asks so often about a thousand leases that are not its own, each of which is answered,
+// and reads no answer.
+void AskAndDoNotRead(ScriptedWorker& silent, int times) {
+  v1::SessionRequest as_another = RegisterAs("silent", 8);  // Members are not for it.
   as_another.mutable_register_()->mutable_inventory()->mutable_offers(0)->set_hardware_class(
       "cpu-intel-avx2");
   silent.Send(as_another);
   ASSERT_TRUE(silent.Next(ScriptedWorker::Case::kWelcome).has_value());
   v1::SessionRequest question;
-  for (uint64_t lease = 1; lease <= kHeld; ++lease) {
+  for (uint64_t lease = 1; lease <= 1000; ++lease) {
     question.mutable_heartbeat()->add_held()->set_lease_id(1000 + lease);
   }
-  for (int asked = 0; asked < 1000 && silent.Send(question); ++asked) {
+  for (int asked = 0; asked < times && silent.Send(question); ++asked) {
   }
+}
+
+TEST_F(WorkerServiceTest, WhoDoesNotReadIsEndedAtTheBoundAndOthersGoOn) {
+  ScriptedWorker silent(*workers_);
+  AskAndDoNotRead(silent, 1000);
 
   ScriptedWorker worker(*workers_, "box", 7);
   ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
@@ -450,6 +502,22 @@ TEST_F(WorkerServiceTest, WhoDoesNotReadIsEndedAtTheBoundAndOthersGoOn) {
   const absl::Status ended = silent.End();
   EXPECT_EQ(ended.code(), Code::kResourceExhausted);
   EXPECT_THAT(Message(ended), HasSubstr("the worker does not read what the coordinator sends"));
+}
+
+// Far fewer bytes than may wait for it, and more messages.
+TEST_F(WorkerServiceTest, WhoIsEndedAndDoesNotReadThatEitherIsCutOff) {
+  stream_idle_ = absl::Milliseconds(50);
+  Restart();
+  ScriptedWorker silent(*workers_);
+  AskAndDoNotRead(silent, 40);
+  const auto is_connected = [this] {
+    const auto workers = Call(&People::ListWorkers, v1::ListWorkersRequest());
+    return !workers.ok() || workers->workers_size() != 1 || workers->workers(0).connected();
+  };
+  const absl::Duration give_up = SystemClock().Steady() + kPatience;
+  while (is_connected() && SystemClock().Steady() < give_up) {
+  }
+  EXPECT_EQ(silent.End().code(), Code::kCancelled) << "and not by its own deadline";
 }
 
 // What it has read waits for it no longer.

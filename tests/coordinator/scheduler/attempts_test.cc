@@ -165,6 +165,29 @@ TEST(DataGrace, BeginsAnewWhenAWorkerWithTheDataWasThere) {
   EXPECT_EQ(state(), MemberState::kFailed);
 }
 
+// Who pauses a sweep brings its data meanwhile, perhaps.
+TEST(DataGrace, BeginsAnewWhenASweepGoesOn) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 1)));
+  (void)At(scheduler, 0, Join(1, 1, "u1"));
+  (void)At(scheduler, 0, AttemptStarted{SessionId{1}, LeaseId{1}, std::string(64, 'd')});
+  (void)At(scheduler, 0, SessionLost{SessionId{1}});
+  TickUntil(scheduler, 1, 15);
+  (void)At(scheduler, 15, Join(2, 1, "u2"));
+  (void)At(scheduler, 15, AttemptStarted{SessionId{2}, LeaseId{2}, std::string(64, '0')});
+  TickUntil(scheduler, 16, 40);
+  (void)At(scheduler, 40, SweepUpdated{.request = 1, .sweep = SweepId{1}, .paused = true});
+  TickUntil(scheduler, 41, 50);
+
+  (void)At(scheduler, 50, SweepUpdated{.request = 2, .sweep = SweepId{1}, .paused = false});
+
+  const auto state = [&] { return scheduler.Durable().sweeps[0].cells[0].members[0].state; };
+  TickUntil(scheduler, 51, 109);
+  EXPECT_EQ(state(), MemberState::kWaiting);
+  TickUntil(scheduler, 110, 112);
+  EXPECT_EQ(state(), MemberState::kFailed);
+}
+
 TEST(Restore, RemembersThatTheEvaluationSetIsKept) {
   Scheduler scheduler{Options{}};
   (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 3)));

@@ -175,5 +175,31 @@ TEST_F(Lifetime, OthersGoOnBehindWhatIsTooLong) {
   EXPECT_THAT(Tell(Submit(MakeSweep({"control"}, 2))), ElementsAre("s2c0r0 w1"));
 }
 
+// How many of one sweep are too long says nothing of the next: of it as many are looked at.
+TEST_F(Lifetime, ASweepIsLookedAtAsFarAsThoseBeforeIt) {
+  sweep::Sweep many = MakeSweep({"algo"}, 2);
+  many.blocks = 600;  // Of two sweeps more cells than are looked at of one.
+  (void)Tell(Submit(many));
+  (void)Tell(SweepUpdated{.request = 1, .sweep = SweepId{2}, .priority = 1});
+  ASSERT_THAT(Join(1, kForEver), ElementsAre("s2c0r0 w1"));
+  ASSERT_THAT(End(1, 1, absl::Seconds(10)), ElementsAre("s2c1r0 w1"));
+  ASSERT_THAT(End(1, 2, absl::Seconds(200)), ElementsAre("s2c2r0 w1"));
+  (void)Tell(Submit(many));
+  (void)Tell(SweepUpdated{.request = 2, .sweep = SweepId{3}, .priority = 2});
+  ASSERT_THAT(Join(3, kForEver), ElementsAre("s3c0r0 w3"));
+  for (int i = 0; i < 10; ++i) {
+    now_ += absl::Seconds(10);
+    (void)Tell(Heartbeat{SessionId{1}, {{LeaseId{3}}}});
+    (void)Tell(Heartbeat{SessionId{3}, {{LeaseId{4}}}});
+    (void)Tell(Tick{});
+  }
+  AttemptFinished end = Finish(3, 4);
+  end.outcome.train_seconds = 100;
+  ASSERT_THAT(Tell(end), ElementsAre("s3c1r0 w3"));
+
+  // All of the third sweep and nearly all of the second would not have ended in that time.
+  EXPECT_THAT(Join(2, absl::Seconds(50)), ElementsAre("s2c0r1 w2"));
+}
+
 }  // namespace
 }  // namespace noisefloor::scheduler

@@ -40,8 +40,10 @@ TEST(JobPhaseTest, NothingIsGivenUpForAWordThatIsNotKnown) {
 TEST(ReasonTest, OnlyWhatNoWaitingMendsNeverBegins) {
   for (const char* word :
        {"PartitionConfig", "BadConstraints", "AccountNotAllowed", "QOSNotAllowed", "InvalidAccount",
-        "InvalidQOS", "PartitionTimeLimit", "DependencyNeverSatisfied",
-        "QOSMaxWallDurationPerJobLimit", "AssocMaxCpuPerNode", "QOSMinGRES"}) {
+        "InvalidQOS", "PartitionTimeLimit", "PartitionNodeLimit", "JobLaunchFailure",
+        "NonZeroExitCode", "SystemFailure", "DeadLine", "AssociationTimeLimit", "QOSTimeLimit",
+        "DependencyNeverSatisfied", "MaxMemPerLimit", "QOSMaxWallDurationPerJobLimit",
+        "AssocMaxCpuPerNode", "QOSMinGRES"}) {
     EXPECT_TRUE(NeverBegins(word)) << word;
   }
   for (const char* word : {"Resources", "Priority", "ReqNodeNotAvail", "JobHeldAdmin", "Dependency",

@@ -95,6 +95,19 @@ TEST_F(SlurmTest, ARefusalIsInItsOwnWordsAndSilenceIsNone) {
   EXPECT_EQ(Make().Submit(Wish()).status().message(), "exit code 4");
 }
 
+TEST_F(SlurmTest, WhoReachedNobodyWasNotRefused) {
+  for (const char* sign :
+       {"Unable to contact slurm controller", "Communication connection failure",
+        "Communication shutdown failure", "Connection refused", "Connection reset by peer",
+        "Connection timed out", "Broken pipe", "Socket timed out", "Message send failure",
+        "Message receive failure", "Unexpected message received", "Insane message length",
+        "Header lengths are longer", "Zero Bytes were transmitted", "Protocol authentication error",
+        "authentication credential", "Slurm temporarily unable", "in standby mode"}) {
+    Pretend("sbatch", std::string("echo 'sbatch: error: ") + sign + " (x)' >&2; exit 1");
+    EXPECT_EQ(Make().Submit(Wish()).status().code(), absl::StatusCode::kUnavailable) << sign;
+  }
+}
+
 TEST_F(SlurmTest, ATryPassesOnWhatIsSaid) {
   Pretend("sbatch", "echo 'sbatch: Job 7 to start at X on nodes n1' >&2");
   EXPECT_EQ(*Make().Try(Wish()), "sbatch: Job 7 to start at X on nodes n1");
@@ -197,7 +210,8 @@ TEST(CheckArgumentsTest, WhatAPoolSaysItselfIsRefused) {
        {"--array=0-3", "-a0-3", "--job-name=x", "-Jx", "-o/x", "--output=/x", "--wrap=ls",
         "--requeue", "--export=ALL", "--signal=USR1", "-W", "--test-only",
         // Shortened, gathered, and what keeps the answer back.
-        "--arr=0-1", "--wra=ls", "--test", "-Ha0-3", "-vW", "-Q", "--quiet", "--help", "--uid=x"}) {
+        "--arr=0-1", "--wra=ls", "--test", "-Ha0-3", "-vW", "-Q", "--quiet", "--help", "--uid=x",
+        "--gid=x"}) {
     EXPECT_THAT(std::string(CheckArguments({argument}).message()),
                 HasSubstr(": a pool says that itself"))
         << argument;

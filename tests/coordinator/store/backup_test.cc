@@ -54,6 +54,16 @@ class UnsyncedDisk final : public ForwardingDisk {
   };
 };
 
+// Remembers which folders were synced.
+class NotingDisk final : public ForwardingDisk {
+ public:
+  absl::Status SyncFolder(const std::string& path) override {
+    synced_.insert(path);
+    return ForwardingDisk::SyncFolder(path);
+  }
+  std::set<std::string> synced_;
+};
+
 class BackupTest : public testing::Test {
  protected:
   BackupTest() {
@@ -280,6 +290,22 @@ TEST_F(BackupTest, ABackupThatWasKilledAtItsBeginningIsMadeByTheSameCommand) {
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_FALSE(fs::exists(mark));
   EXPECT_TRUE(Restore(new_home_).ok());
+}
+
+// The one before it was killed with files in their places, whose folders it had not synced.
+TEST_F(BackupTest, ABackupThatGoesOnWithAnotherSyncsWhatThatHasLeft) {
+  Live();
+  ASSERT_TRUE(Make().ok());
+  const auto synced = [this] {
+    NotingDisk disk;
+    const auto made = MakeBackup(home_.path(), folder_, SystemClock(), {}, disk);
+    EXPECT_TRUE(made.ok()) << made.status();
+    EXPECT_EQ(made->copied, 0u) << "or this shows nothing";
+    return disk.synced_.contains(folder_ + "/blobs/" + HashOf("predictions.npy").substr(0, 2));
+  };
+  EXPECT_FALSE(synced()) << "all that is there was synced by the one before";
+  std::ofstream(folder_ + "/backup-unfinished") << "A back";
+  EXPECT_TRUE(synced());
 }
 
 TEST_F(BackupTest, OnlyAnEmptyHomeIsFilled) {

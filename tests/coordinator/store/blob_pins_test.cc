@@ -8,8 +8,8 @@ namespace {
 TEST(BlobPins, KeepAContentUntilTheLastOfItsLeasesIsSettled) {
   std::set<LeaseId> live = {LeaseId{1}, LeaseId{2}};
   BlobPins pins([&](LeaseId lease) { return live.contains(lease); });
-  pins.Pin("a", LeaseId{1});
-  pins.Pin("a", LeaseId{2});
+  EXPECT_TRUE(pins.Pin("a", LeaseId{1}));
+  EXPECT_TRUE(pins.Pin("a", LeaseId{2}));
   int removed = 0;
   const auto remove = [&] { ++removed; };
   EXPECT_FALSE(pins.Unless("a", remove));
@@ -21,8 +21,8 @@ TEST(BlobPins, KeepAContentUntilTheLastOfItsLeasesIsSettled) {
   EXPECT_EQ(removed, 2);
 
   live = {LeaseId{1}, LeaseId{2}};
-  pins.Pin("c", LeaseId{1});
-  pins.Pin("c", LeaseId{2});
+  EXPECT_TRUE(pins.Pin("c", LeaseId{1}));
+  EXPECT_TRUE(pins.Pin("c", LeaseId{2}));
   live.erase(LeaseId{2});
   EXPECT_FALSE(pins.Unless("c", remove)) << "the first is not settled yet";
 }
@@ -33,7 +33,7 @@ TEST(BlobPins, OfManyLeasesOnlyThoseThatLiveAreRemembered) {
   BlobPins pins([&](LeaseId lease) { return ++asked, lease.value >= oldest; });
   for (uint64_t i = 1; i <= 100000; ++i) {
     oldest = i > 100 ? i - 100 : 0;
-    pins.Pin("content " + std::to_string(i), LeaseId{i});
+    EXPECT_TRUE(pins.Pin("content " + std::to_string(i), LeaseId{i}));
   }
   EXPECT_LT(asked, 300000u) << "looking costs a constant for each pin";
   EXPECT_FALSE(pins.Unless("content 99950", [] {}));
@@ -43,11 +43,36 @@ TEST(BlobPins, OfManyLeasesOnlyThoseThatLiveAreRemembered) {
 TEST(BlobPins, AmongManyOneOfTwoLeasesIsEnoughToKeepAContent) {
   constexpr uint64_t kSettled = 1;
   BlobPins pins([](LeaseId lease) { return lease.value != kSettled; });
-  pins.Pin("shared", LeaseId{kSettled});
-  pins.Pin("shared", LeaseId{2});
+  EXPECT_TRUE(pins.Pin("shared", LeaseId{kSettled}));
+  EXPECT_TRUE(pins.Pin("shared", LeaseId{2}));
   // So many that what is settled is looked for.
-  for (uint64_t i = 3; i < 3000; ++i) pins.Pin("content " + std::to_string(i), LeaseId{i});
+  for (uint64_t i = 3; i < 3000; ++i) {
+    EXPECT_TRUE(pins.Pin("content " + std::to_string(i), LeaseId{i}));
+  }
   EXPECT_FALSE(pins.Unless("shared", [] {}));
+}
+
+TEST(BlobPins, OneLeaseKeepsAsManyContentsAsAResultMayName) {
+  std::set<LeaseId> live = {LeaseId{1}, LeaseId{2}};
+  BlobPins pins([&](LeaseId lease) { return live.contains(lease); });
+  const auto content = [](size_t i) { return "content " + std::to_string(i); };
+  for (size_t i = 0; i < BlobPins::kMostOfLease; ++i) {
+    ASSERT_TRUE(pins.Pin(content(i), LeaseId{1}));
+  }
+  EXPECT_FALSE(pins.Pin("one more", LeaseId{1}));
+  EXPECT_TRUE(pins.Unless("one more", [] {}));
+  EXPECT_TRUE(pins.Pin(content(0), LeaseId{1})) << "it is kept already";
+  EXPECT_TRUE(pins.Pin("one more", LeaseId{2})) << "another's";
+
+  // What is settled counts until it is looked at, one content or all.
+  live.erase(LeaseId{1});
+  EXPECT_TRUE(pins.Unless(content(0), [] {}));
+  EXPECT_TRUE(pins.Pin("one more", LeaseId{1}));
+  EXPECT_FALSE(pins.Pin("two more", LeaseId{1}));
+  for (size_t i = 0; i < BlobPins::kMostOfLease - 1; ++i) {
+    ASSERT_TRUE(pins.Pin("other " + std::to_string(i), LeaseId{2}));
+  }
+  EXPECT_TRUE(pins.Pin("two more", LeaseId{1}));
 }
 
 }  // namespace

@@ -1,0 +1,136 @@
+// What is told of pools: the ends of their logs, and to whom what is secret.
+#include "coordinator/rpc/fleet_service.h"
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "common/files/directory.h"
+#include "common/rpc/server.h"
+#include "tests/coordinator/loop/loop_fixture.h"
+#include "tests/coordinator/rpc/scripted_worker.h"
+#include "tests/coordinator/rpc/tokens.h"
+
+namespace noisefloor::test {
+namespace {
+
+using Code = absl::StatusCode;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class FleetServiceTest : public LoopTest {
+ protected:
+  FleetServiceTest()
+      : logs_(home_.path() + "/logs"),
+        keeper_({.loop = *loop_,
+                 .clock = clock_,
+                 .slurm = Slurm({}),
+                 .address = [] { return std::string(); },
+                 .chance = [] { return std::string(16, 'a'); }},
+                {}, OnePool()),
+        access_(clock_, {}, /*enforced=*/true),
+        service_(keeper_, clock_, access_) {
+    EXPECT_TRUE(CreateDirectories(logs_).ok());
+    auto server = RpcServer::Start({.in_process_only = true}, {&service_});
+    EXPECT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    fleet_ = v1::FleetService::NewStub(server_->InProcessChannel());
+  }
+
+  fleet::Fleet OnePool() const {
+    fleet::PoolRecord pool;
+    pool.number = 1;
+    pool.tag = "tag";
+    pool.wish.name = "a100";
+    pool.wish.cluster = {"--gres=gpu:a100:1"};
+    pool.wish.worker = {"--trainer=mine=KEY=secret train"};
+    pool.wish.prologue = "export KEY=secret";
+    pool.wish.program = "/opt/noisefloor-worker";
+    pool.wish.logs = logs_;
+    return fleet::Fleet({}, {pool}, {}, {}, 1, 0);
+  }
+  void Write(const std::string& file, const std::string& content) const {
+    std::ofstream(home_.path() + "/" + file, std::ios::binary) << content;
+  }
+  absl::StatusOr<v1::GetPoolLogResponse> Log(const std::string& worker, uint32_t most = 0) {
+    v1::GetPoolLogRequest request;
+    request.set_pool("a100");
+    request.set_worker(worker);
+    request.set_most_bytes(most);
+    grpc::ClientContext context;
+    SetDeadline(context, kPatience);
+    v1::GetPoolLogResponse response;
+    const absl::Status status = FromGrpc(fleet_->GetPoolLog(&context, request, &response));
+    if (!status.ok()) return status;
+    return response;
+  }
+  // As it is told to whoever has that token.
+  v1::PoolWish ToldTo(const std::string& token) {
+    grpc::ClientContext context;
+    SetDeadline(context, kPatience);
+    if (!token.empty()) SetToken(context, token);
+    v1::ListPoolsResponse response;
+    const absl::Status status = FromGrpc(fleet_->ListPools(&context, {}, &response));
+    EXPECT_TRUE(status.ok()) << status;
+    return response.pools_size() == 1 ? response.pools(0).wish() : v1::PoolWish();
+  }
+
+  const std::string logs_;
+  PoolKeeper keeper_;
+  AccessBook access_;
+  FleetServiceImpl service_;
+  std::unique_ptr<RpcServer> server_;
+  std::unique_ptr<v1::FleetService::Stub> fleet_;
+};
+
+TEST_F(FleetServiceTest, ALogIsReadFromItsEnd) {
+  Write("logs/a100-9f8e-0.log", std::string(2 << 20, 'x') + "the end");
+
+  EXPECT_EQ(Log("a100-9f8e-0", 7)->text(), "the end");
+  EXPECT_EQ(Log("a100-9f8e-0")->text().size(), size_t{64} << 10) << "as much as is usual";
+  const auto most = Log("a100-9f8e-0", 100 << 20);
+  ASSERT_TRUE(most.ok()) << most.status();
+  EXPECT_EQ(most->text().size(), size_t{1} << 20) << "whatever is asked for";
+  EXPECT_EQ(most->worker(), "a100-9f8e-0");
+  EXPECT_EQ(most->path(), logs_ + "/a100-9f8e-0.log");
+  EXPECT_EQ(Log("a100-9f8e-1").status(),
+            MakeError(Code::kNotFound, logs_ + "/a100-9f8e-1.log: nothing is written there"));
+}
+
+TEST_F(FleetServiceTest, ANameThatLeadsOutOfTheFolderIsNobodys) {
+  Write("secret.log", "secret");
+  ASSERT_TRUE(CreateDirectories(logs_ + "/a100-").ok());
+  for (const std::string worker : {"a100-/../../secret", "../secret", "b100-9f8e-0"}) {
+    EXPECT_EQ(Log(worker).status(),
+              MakeError(Code::kNotFound, "pool a100 has no worker " + worker));
+  }
+}
+
+// Nobody writes to it, and whoever opens it waits.
+TEST_F(FleetServiceTest, ALogThatIsAPipeHoldsNobodyUp) {
+  ASSERT_EQ(mkfifo((logs_ + "/a100-9f8e-0.log").c_str(), 0600), 0);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(Log("a100-9f8e-0").status(),
+              MakeError(Code::kFailedPrecondition, logs_ + "/a100-9f8e-0.log: not a regular file"));
+  }
+}
+
+TEST_F(FleetServiceTest, WhatIsSecretIsToldToThoseWhoAddPools) {
+  const std::string reader = AddToken(access_, "reader", access::Role::kReader).token;
+  const std::string admin = AddToken(access_, "admin", access::Role::kAdmin).token;
+
+  const v1::PoolWish read = ToldTo(reader);
+  EXPECT_EQ(read.prologue(), "");
+  EXPECT_THAT(read.worker(), IsEmpty());
+  EXPECT_EQ(read.program(), "/opt/noisefloor-worker") << "the rest is told";
+  EXPECT_THAT(read.cluster(), ElementsAre("--gres=gpu:a100:1"));
+  for (const std::string& token : {admin, std::string()}) {
+    EXPECT_EQ(ToldTo(token).prologue(), "export KEY=secret");
+    EXPECT_THAT(ToldTo(token).worker(), ElementsAre("--trainer=mine=KEY=secret train"));
+  }
+}
+
+}  // namespace
+}  // namespace noisefloor::test
