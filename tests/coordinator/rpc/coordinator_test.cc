@@ -40,7 +40,7 @@ TEST(Coordinator, AnAddressThatMakesNoSenseIsRefusedBeforeTheHomeIsTouched) {
   const TempHome home;
   const auto started = Coordinator::Start({.home = home.path() + "/new", .listen = "here"});
   EXPECT_EQ(started.status(), InvalidInput("address 'here': expected HOST:PORT"));
-  EXPECT_NE(access((home.path() + "/new").c_str(), F_OK), 0);
+  EXPECT_NE(::access((home.path() + "/new").c_str(), F_OK), 0);
 }
 
 TEST(Coordinator, APortInUseIsNamed) {
