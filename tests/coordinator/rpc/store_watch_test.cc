@@ -6,6 +6,9 @@
 #include <string>
 #include <thread>
 
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
 #include "common/base/clock.h"
 #include "common/rpc/server.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
@@ -109,8 +112,9 @@ TEST_F(StoreWatchTest, OneWhoseTokenIsRevokedMakesRoomThoughItsClientDoesNotRead
   v1::WatchSweepResponse news;
   while (unread->Read(&news)) {
   }
-  EXPECT_EQ(unread->Finish().error_code(), grpc::StatusCode::CANCELLED)
-      << "and not by its own deadline";
+  // What the transport still takes is followed by the reason; its own deadline would be another.
+  EXPECT_THAT(unread->Finish().error_code(),
+              testing::AnyOf(grpc::StatusCode::CANCELLED, grpc::StatusCode::UNAUTHENTICATED));
 }
 
 }  // namespace

@@ -34,12 +34,6 @@ const Dataset& Data(const Specification& spec) {
   return loaded[train] = *std::move(data);
 }
 
-std::string NewFolder() {
-  std::string name = testing::TempDir() + "/noisefloor-resume-XXXXXX";
-  EXPECT_NE(mkdtemp(name.data()), nullptr);
-  return name;
-}
-
 struct Dies : std::exception {};  // As a process that is killed: nothing is done any more.
 
 std::vector<std::string> LinesOf(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/trainer_protocol/json_reader.h"
+#include "tests/worker/trainer/torch/synthetic_data.h"
 #include "tests/worker/trainer/torch/trainer_process.h"
 
 namespace noisefloor::trainer {
@@ -89,7 +90,7 @@ TEST(DevicesProgramTest, AMeasurementOnSeveralEndsInTheBitsOfOne) {
 // The number of devices is part of what is trained: nothing is gone on with that another member
 // has left.
 TEST(DevicesProgramTest, ACheckpointIsOfOneNumberOfDevices) {
-  const std::string folder = testing::TempDir() + "nf-devices-checkpoints";
+  const std::string folder = NewFolder();
   const auto request_on = [](int64_t devices) {
     TrainerRequest request = RequestOn("mlp", devices);
     request.specification.train.epochs = 200;

@@ -1,7 +1,9 @@
 #include "tests/worker/trainer/torch/synthetic_data.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -19,6 +21,7 @@ class TemporaryFolder {
     EXPECT_NE(mkdtemp(name_.data()), nullptr);
   }
   ~TemporaryFolder() {
+    if (getpid() != owner_) return;
     std::error_code ignored;
     std::filesystem::remove_all(name_, ignored);
   }
@@ -28,6 +31,7 @@ class TemporaryFolder {
 
  private:
   std::string name_;
+  const pid_t owner_ = getpid();
 };
 
 void AppendBigEndian(std::string& bytes, uint32_t value) {
@@ -89,6 +93,14 @@ void WriteColours(const std::string& path, uint64_t seed) {
 }
 
 }  // namespace
+
+std::string NewFolder() {
+  static const TemporaryFolder all;
+  static std::atomic<int> made{0};
+  const std::string name = all.name() + "/" + std::to_string(++made);
+  EXPECT_TRUE(std::filesystem::create_directory(name));
+  return name;
+}
 
 std::string SyntheticDataRoot(const std::string& variant) {
   static std::map<std::string, TemporaryFolder> roots;

@@ -1,10 +1,14 @@
-// Data sets that tests make: in temporary folders, which end with the program.
+// Data sets that tests make, and what else they leave: in temporary folders, which end with the
+// program.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
 namespace noisefloor::trainer {
+
+// An empty one.
+std::string NewFolder();
 
 // A data root with a synthetic "fashion-mnist-sample" (6,000 + 1,000 images of patterns that a
 // network can learn), made once. `variant`: "plain", "reordered" (the same examples in another

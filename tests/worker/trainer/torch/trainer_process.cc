@@ -14,6 +14,7 @@
 #include <iterator>
 #include <utility>
 
+#include "tests/worker/trainer/torch/synthetic_data.h"
 #include "worker/trainer/torch/intake.h"
 
 namespace noisefloor::trainer {
@@ -88,12 +89,6 @@ std::vector<TrainerEvent> ParseEvents(const std::string& text) {
     begin = end + 1;
   }
   return events;
-}
-
-std::string NewFolder() {
-  std::string name = testing::TempDir() + "/noisefloor-XXXXXX";
-  EXPECT_NE(mkdtemp(name.data()), nullptr);
-  return name;
 }
 
 }  // namespace
