@@ -50,11 +50,8 @@ std::vector<std::string> Environment(const ChildSettings& settings) {
   return all;
 }
 
-// Between fork and exec: async-signal-safe calls only. Errors go through `report`.
-[[noreturn]] void BecomeChild(const ChildSettings& settings, char** arguments, char** environment,
-                              int log, int report, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(127);
+// Between fork and exec.
+void BecomeChild(const ChildSettings& settings, char** arguments, char** environment, int log) {
   // A group of its own: Ctrl-C in the terminal is for us to pass on.
   setpgid(0, 0);
   signal(SIGPIPE, SIG_DFL);  // Whatever it is to us.
@@ -64,12 +61,38 @@ std::vector<std::string> Environment(const ChildSettings& settings) {
   dup2(log, 2);
   if (settings.keep >= 0) fcntl(settings.keep, F_SETFD, 0);
   execve(settings.program.c_str(), arguments, environment);
-  const int error = errno;
-  (void)!write(report, &error, sizeof error);
-  _exit(127);
 }
 
 }  // namespace
+
+int ForkAndExec(const std::function<void()>& become, pid_t& process) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) return errno;
+  const pid_t parent = getpid();
+  process = fork();
+  if (process == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(127);
+    become();
+    const int error = errno;
+    (void)!write(report[1], &error, sizeof error);
+    _exit(127);
+  }
+  int error = process < 0 ? errno : 0;
+  close(report[1]);
+  if (process > 0 && read(report[0], &error, sizeof error) <= 0) error = 0;
+  close(report[0]);
+  if (process > 0 && error != 0) waitpid(process, nullptr, 0);
+  return error;
+}
+
+int WaitFor(pid_t process) {
+  int status = 0;
+  while (waitpid(process, &status, 0) != process) {
+    if (errno != EINTR) return 0;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 absl::StatusOr<ChildProcess> ChildProcess::Start(const ChildSettings& settings) {
   std::vector<std::string> arguments = settings.arguments;
@@ -80,27 +103,14 @@ absl::StatusOr<ChildProcess> ChildProcess::Start(const ChildSettings& settings) 
   const int log = open(settings.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) return FileError(settings.log_path, "open", errno);
   const off_t log_begin = lseek(log, 0, SEEK_END);
-  int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0) {
-    close(log);
-    return FileError(settings.program, "start", errno);
-  }
-  const pid_t parent = getpid();
-  const pid_t process = fork();
-  if (process == 0) {
+  pid_t process = -1;
+  const auto become = [&] {
     BecomeChild(settings, const_cast<char**>(argument_pointers.data()),
-                const_cast<char**>(environment_pointers.data()), log, report[1], parent);
-  }
-  const int fork_error = errno;
+                const_cast<char**>(environment_pointers.data()), log);
+  };
+  const int error = ForkAndExec(become, process);
   close(log);
-  close(report[1]);
-  int error = process < 0 ? fork_error : 0;
-  if (process > 0 && read(report[0], &error, sizeof error) <= 0) error = 0;
-  close(report[0]);
-  if (error != 0) {
-    if (process > 0) waitpid(process, nullptr, 0);
-    return FileError(settings.program, "start", error);
-  }
+  if (error != 0) return FileError(settings.program, "start", error);
   return ChildProcess(process, static_cast<int>(syscall(SYS_pidfd_open, process, 0)),
                       settings.log_path, log_begin);
 }
@@ -130,15 +140,7 @@ void ChildProcess::Signal(int number) const {
 }
 
 int ChildProcess::Wait() {
-  int status = 0;
-  while (process_ > 0) {
-    if (waitpid(process_, &status, 0) == process_) {
-      exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      process_ = -1;
-    } else if (errno != EINTR) {
-      process_ = -1;
-    }
-  }
+  if (process_ > 0) exit_code_ = WaitFor(std::exchange(process_, -1));
   return exit_code_;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,6 +15,14 @@
 #include "common/base/status.h"
 
 namespace noisefloor::cli {
+
+// Forks a process that gets SIGTERM when this thread ends, and becomes what `become` makes of it:
+// async-signal-safe calls only, the last one of exec's, which returns where it fails. 0, or the
+// errno of what failed.
+int ForkAndExec(const std::function<void()>& become, pid_t& process);
+
+// Waits. The exit code, or 128 + the signal that ended it.
+int WaitFor(pid_t process);
 
 struct ChildSettings {
   std::string program;                           // Path.

@@ -1,7 +1,5 @@
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +12,7 @@
 #include "fmt/format.h"
 
 #include "common/files/directory.h"
+#include "coordinator/cli/child_process.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/python_package.h"
 #include "coordinator/cli/stop_signal.h"
@@ -38,35 +37,20 @@ absl::Status CannotStart(const std::string& program, int error) {
                                program, std::strerror(error)));
 }
 
-// Between fork and exec: async-signal-safe calls only. Errors go through `report`.
-[[noreturn]] void BecomeProgram(char** words, int output, int report, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(127);
-  dup2(output, STDOUT_FILENO);
-  execvp(words[0], words);
-  const int error = errno;
-  (void)!write(report, &error, sizeof error);
-  _exit(127);
-}
-
 // Starts a program that is told to end when we do, however that is. Its standard error and input
 // are ours.
 absl::StatusOr<pid_t> Start(std::vector<std::string>& arguments, int output) {
   std::vector<char*> words;
   for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
-  int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0) return CannotStart(arguments[0], errno);
-  const pid_t parent = getpid();
-  const pid_t process = fork();
-  if (process == 0) BecomeProgram(words.data(), output, report[1], parent);
-  int error = process < 0 ? errno : 0;
-  close(report[1]);
-  if (process > 0 && read(report[0], &error, sizeof error) <= 0) error = 0;
-  close(report[0]);
-  if (error == 0) return process;
-  if (process > 0) waitpid(process, nullptr, 0);
-  return CannotStart(arguments[0], error);
+  pid_t process = -1;
+  const auto become = [&] {
+    dup2(output, STDOUT_FILENO);
+    execvp(words[0], words.data());
+  };
+  const int error = ForkAndExec(become, process);
+  if (error != 0) return CannotStart(arguments[0], error);
+  return process;
 }
 
 // Hands on what it prints until it has closed its output. What would end us ends it first.
@@ -94,10 +78,7 @@ absl::StatusOr<int> Relay(std::vector<std::string>& arguments, std::ostream& out
   if (process.ok()) HandOn(ends[0], *process, out);
   close(ends[0]);
   NF_RETURN_IF_ERROR(process.status());
-  int status = 0;
-  while (waitpid(*process, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return WaitFor(*process);
 }
 
 // The check is written in Python, as what it checks is: noisefloor.conform.

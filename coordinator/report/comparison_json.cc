@@ -115,7 +115,7 @@ Json ToJson(const SettingTest& t) {
           {t.factor == Factor::kHardware ? "hardware" : "stacks", t.sides},
           {"held", t.held},
           {"blocks", t.blocks},
-          {"replicates", t.replicates},
+          {"replicates", t.shift.replicates},
           {"under_trained", t.under_trained},
           {"shift", ToJson(t.shift)},
           {"text", t.text}};

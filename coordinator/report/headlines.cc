@@ -352,7 +352,7 @@ void SayShifts(const std::vector<SettingTest>& tests, const std::vector<Comparis
   }
   std::vector<std::string> tested;
   for (const SettingTest& test : tests) {
-    if (test.under_trained || test.shift.shown || test.replicates == 0) continue;
+    if (test.under_trained || test.shift.shown || test.shift.replicates == 0) continue;
     const std::string p = test.shift.p_holm
                               ? fmt::format("p = {} after Holm", PValue(*test.shift.p_holm))
                               : test.shift.note;

@@ -206,7 +206,6 @@ SettingTest FactsOf(const Settings& settings, const std::vector<Block>& blocks,
   test.held = NamesOf(first.held);
   // Where the blocks are the draws, those that were exchanged in.
   test.blocks = static_cast<int64_t>(first.held.empty() ? blocks.size() : design.replicates.size());
-  test.replicates = design.total;
   test.under_trained = first.under_trained;
   return test;
 }

@@ -42,7 +42,6 @@ struct SettingTest {
   std::vector<std::string> sides;  // Classes, or stacks.
   std::vector<std::string> held;   // Seeded sources with one draw for each block.
   int64_t blocks = 0;
-  int64_t replicates = 0;  // With predictions on every side, over blocks.
   bool under_trained = false;
   ShiftClaim shift;
   std::string text;  // In words.

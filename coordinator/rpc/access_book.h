@@ -23,6 +23,9 @@ class AccessBook {
       : clock_(clock), enforced_(enforced), list_(std::move(kept)) {}
 
   bool enforced() const { return enforced_; }
+  // Whether a call with this token must prove who it is. In process, where it has none, and where
+  // access is not enforced, everybody may do everything.
+  bool Asks(std::string_view token) const { return enforced_ && !token.empty(); }
   // As AccessList::Check, now.
   absl::StatusOr<access::Caller> Check(std::string_view token) const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -69,7 +72,7 @@ class OpenStream {
  public:
   // The book outlives it. What `close` touches must live until this is destroyed.
   OpenStream(AccessBook& book, std::string_view token, AccessBook::Close close) : book_(book) {
-    if (book.enforced() && !token.empty()) book_.Opened(this, token, std::move(close));
+    if (book.Asks(token)) book_.Opened(this, token, std::move(close));
   }
   ~OpenStream() { book_.Ended(this); }
   OpenStream(const OpenStream&) = delete;
