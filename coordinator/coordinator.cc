@@ -273,7 +273,7 @@ class RunningCoordinator final : public Coordinator {
   std::unique_ptr<PoolKeeper> pools_;
   std::unique_ptr<UntilKeeper> until_;
   std::optional<FleetServiceImpl> fleet_service_;
-  std::vector<std::unique_ptr<Door>> doors_;  // Of the three, where access is enforced.
+  std::vector<std::unique_ptr<Door>> doors_;  // Of the four, where access is enforced.
   std::string owner_access_;                  // Where it lies; empty: there is none.
   std::unique_ptr<RpcServer> server_;
   std::string address_;
@@ -306,6 +306,7 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
       .garbage = *garbage_,
       .stacks = stacks_,
       .blobs = home_.blobs,
+      .pins = pins_,
       .clock = clock_,
       .version = NOISEFLOOR_VERSION,
       .home = AbsolutePath(options.home),

@@ -1,5 +1,5 @@
 // seed(source) = H(sweep seed, source, lane). Normative; known answers in
-// worker/trainer/README.md. Seeds do not depend on axes, hardware or stack.
+// worker/trainer/noise/README.md. Seeds do not depend on axes, hardware or stack.
 #pragma once
 
 #include <array>

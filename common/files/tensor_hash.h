@@ -1,4 +1,4 @@
-// The hash by which members' tensors are compared: design.md part 9, "Hashes". Normative.
+// The hash by which members' tensors are compared (worker/trainer/noise/README.md). Normative.
 //
 // SHA-256 over this, for each tensor, sorted by the bytes of their names:
 //   the length of the name in bytes   unsigned 64 bits, little endian

@@ -16,7 +16,7 @@ struct KnownDataset {
   int64_t width;
   int64_t train_examples;
   int64_t test_examples;
-  std::string_view identity;  // design.md part 9; empty when nobody has computed it yet.
+  std::string_view identity;  // worker/trainer/data/canonical.h; empty: not known yet.
 };
 
 std::span<const KnownDataset> KnownDatasets();

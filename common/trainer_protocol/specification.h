@@ -100,7 +100,7 @@ struct SourceSettings {
   std::string augment_key = "example";
   std::string kernels_kind = "stock";  // Of free kernels; "noisy": sums by atomic additions, too.
   int64_t poke_step = 0;               // Optimiser steps done before the poke.
-  std::string poke_parameter;          // Empty: the first, in name order.
+  std::string poke_parameter;          // Empty: the first of two dimensions or more, by name.
   int64_t poke_element = 0;
   std::vector<int64_t> thread_choices;
   double dial_size = 0;         // Deviation of the noise, as a share of each gradient element.

@@ -24,7 +24,7 @@ class Extend final : public Command {
   std::string_view Examples() const override {
     return R"(  noisefloor extend s3 --replicates=20
   noisefloor extend s3 --plan=algo --blocks=3 --dry-run
-  noisefloor extend s3 --hardware=nvidia-a100,nvidia-h200)";
+  noisefloor extend s3 --hardware=nvidia-a100-80gb,nvidia-h200)";
   }
   void Describe(CLI::App& app) override {
     app.add_option("sweep", sweep_, "the sweep, such as s3")->required()->type_name("ID");

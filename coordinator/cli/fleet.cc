@@ -160,7 +160,7 @@ class Fleet final : public Command {
         ->type_name("HOURS")
         ->check(Hours());
     add_->add_option("--class", class_,
-                     "hardware class that its workers must have (default: what the first one has)")
+                     "hardware class that its workers must have (default: what they have)")
         ->type_name("CLASS");
     add_->add_option("--prologue", prologue_, "a line of shell before the worker; may be repeated")
         ->type_name("LINE")

@@ -78,22 +78,23 @@ std::string SameLogits(const InferRow& row) {
 
 absl::StatusOr<std::vector<InferRow>> InferRows(Connection& connection,
                                                 const std::vector<v1::Member>& members) {
-  std::set<uint64_t> sweeps;
+  std::map<uint64_t, std::set<uint32_t>> cells;  // By sweep: a cell of those that were chosen.
   std::set<std::string> wanted;
   for (const v1::Member& member : members) {
     const auto subject = ParseMemberId(member.subject());
     if (!subject) continue;
-    sweeps.insert(subject->sweep.value);
+    cells[subject->sweep.value].insert(subject->cell);
     wanted.insert(member.subject());
   }
   std::map<std::string, v1::Member> subjects;
-  for (const uint64_t sweep : sweeps) {
-    NF_RETURN_IF_ERROR(VisitMembers(connection, sweep, v1::MEMBER_STATE_UNSPECIFIED,
-                                    Detail::kHashes, [&](v1::Member&& member) {
-                                      if (!wanted.contains(member.id())) return;
-                                      std::string id = member.id();
-                                      subjects[std::move(id)] = std::move(member);
-                                    }));
+  for (const auto& [sweep, chosen] : cells) {
+    Listing listing = {.sweep = sweep, .detail = Detail::kHashes};
+    listing.selection.mutable_cells()->Assign(chosen.begin(), chosen.end());
+    NF_RETURN_IF_ERROR(VisitSelected(connection, listing, [&](v1::Member&& member) {
+      if (!wanted.contains(member.id())) return;
+      std::string id = member.id();
+      subjects[std::move(id)] = std::move(member);
+    }));
   }
   std::vector<InferRow> rows;
   for (const v1::Member& member : members) rows.push_back({member, subjects[member.subject()]});

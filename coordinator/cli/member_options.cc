@@ -60,7 +60,7 @@ void MemberOptions::DescribeRest(CLI::App& app) {
   AddList(app, "--member", members_, "only this one", "ID");
   AddList(app, "--worker", workers_, "only those that this worker has, or had last", "NAME");
   app.add_option("--axis", axes_,
-                 "only those to which an axis gave this setting, such as train.batch=64; of "
+                 "only those to which an axis gave this setting, such as train.batch_size=64; of "
                  "several values of one path any will do")
       ->allow_extra_args(false)
       ->type_name("PATH=VALUE");
@@ -92,7 +92,7 @@ absl::StatusOr<v1::MemberSelection> MemberOptions::Selection(uint64_t sweep) con
     const size_t sign = axis.find('=');
     if (sign == std::string::npos || sign == 0) {
       return InvalidInput(
-          fmt::format("--axis={}: expected PATH=VALUE, such as train.batch=64", axis));
+          fmt::format("--axis={}: expected PATH=VALUE, such as train.batch_size=64", axis));
     }
     *selection.add_axes() = ToProto(Setting(axis.substr(0, sign), ValueOf(axis.substr(sign + 1))));
   }

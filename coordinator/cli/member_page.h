@@ -12,7 +12,7 @@ void PrintMember(const Context& context, const v1::GetMemberResponse& answer);
 
 // "waiting"; "running 40 %"; "failed: out_of_memory".
 std::string StateText(const v1::Member& member);
-// "train.epochs=3 train.batch=64"; "-" when no axis gives it any.
+// "train.epochs=3 train.batch_size=64"; "-" when no axis gives it any.
 std::string AxesText(const v1::Member& member);
 
 }  // namespace noisefloor::cli

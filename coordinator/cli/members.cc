@@ -74,7 +74,7 @@ class Members final : public Command {
   noisefloor members s3c12r4
   noisefloor members s3 --state=failed,cancelled --plan=algo
   noisefloor members s3 --sort=top1 --limit=10
-  noisefloor members s3 --axis=train.batch=64 --axis=train.epochs=3
+  noisefloor members s3 --axis=train.batch_size=64 --axis=train.epochs=3
   noisefloor members --output=json | jq '.members[].hashes')";
   }
   void Describe(CLI::App& app) override {

@@ -54,15 +54,15 @@ std::string TextOf(const Json& object, const char* key) {
 }
 
 absl::StatusOr<std::vector<double>> Top1OfCohort(Connection& connection, const v1::Member& member) {
-  NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
-                      ListMembers(connection, member.sweep(), v1::MEMBER_STATE_DONE));
+  Listing cohort = {.sweep = member.sweep()};
+  cohort.selection.add_states(v1::MEMBER_STATE_DONE);
+  cohort.selection.add_cells(member.cell());
   std::vector<double> values;
-  for (const v1::Member& other : members) {
+  NF_RETURN_IF_ERROR(VisitSelected(connection, cohort, [&](v1::Member&& other) {
     const auto& metrics = other.outcome().metrics();
     const auto top1 = metrics.find("top1");
-    if (other.cell() != member.cell() || top1 == metrics.end()) continue;
-    if (std::isfinite(top1->second)) values.push_back(top1->second);
-  }
+    if (top1 != metrics.end() && std::isfinite(top1->second)) values.push_back(top1->second);
+  }));
   return values;
 }
 

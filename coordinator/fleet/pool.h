@@ -15,7 +15,7 @@ namespace noisefloor::fleet {
 // What people say of a pool: jobs of one kind, one worker in each.
 struct PoolWish {
   std::string name;                  // Lower-case letters, digits and '-'; at most 40.
-  std::string hardware;              // Class that its workers have; empty: what the first one has.
+  std::string hardware;              // Class that its workers have; empty: what they have.
   std::vector<std::string> cluster;  // Arguments of sbatch: "--gres=gpu:a100:1".
   std::vector<std::string> worker;   // Options of noisefloor-worker.
   std::string prologue;              // Lines of shell before it.

@@ -205,12 +205,17 @@ void MemberReader::ReadDetails(MemberEnd& outcome) {
 // Of a member that failed without an attempt of its own.
 void MemberReader::ReadWhyTogether(const MemberId& id, Member& member) {
   if (member.state != MemberState::kFailed) return;
-  together_.reset();
-  together_.bind(1, static_cast<int64_t>(id.sweep.value));
-  if (!together_.executeStep()) return;
+  if (together_of_ != id.sweep) {
+    together_.reset();
+    together_.bind(1, static_cast<int64_t>(id.sweep.value));
+    why_together_.reset();
+    if (together_.executeStep()) why_together_ = together_.getColumn(0).getString();
+    together_of_ = id.sweep;
+  }
+  if (!why_together_) return;
   ingest::AttemptOutcome& attempt = member.outcome.emplace().attempt;
   attempt.cause = CauseClass::kBadData;
-  attempt.message = together_.getColumn(0).getString();
+  attempt.message = *why_together_;
 }
 
 void MemberReader::ReadMetrics(int64_t lease, ingest::AttemptOutcome& attempt) {

@@ -50,6 +50,9 @@ class MemberReader {
   SQLite::Statement history_;
   std::string axes_text_;  // Of the cell that was read last,
   Settings axes_;          // and what it says.
+  // Of the sweep whose member was read last that failed without an attempt: it walks its events.
+  std::optional<SweepId> together_of_;
+  std::optional<std::string> why_together_;
 };
 
 }  // namespace noisefloor::query

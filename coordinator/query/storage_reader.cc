@@ -32,6 +32,7 @@ std::string CollectableSql(const Retention& retention) {
       "CROSS JOIN lease l ON l.lease = f.lease "
       "CROSS JOIN member m ON m.sweep = l.sweep AND m.cell = l.cell AND m.replicate = l.replicate "
       "WHERE (f.lease, f.kind, f.path) > (?, ?, ?) AND f.collected_us IS NULL "
+      "AND l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL) "
       "AND l.dropped_us IS NOT NULL AND m.state <> 'waiting' AND m.state <> 'leased' "
       "AND (SELECT max(x.dropped_us) FROM lease x WHERE x.sweep = l.sweep AND x.cell = l.cell "
       "AND x.replicate = l.replicate) <= ? AND " +

@@ -366,8 +366,8 @@ void NumberEvaluationSets(StudyRows& rows) {
 }
 
 // Images and labels of the newest accepted attempt that sent them, in any sweep, else of another
-// one: the coordinator asks for them once per data identity. Which ones fit is known by the sweep
-// and cell they came from.
+// one: the coordinator asks for them once per sweep and test set. Which ones fit is known by the
+// sweep and cell they came from.
 absl::Status ReadEvaluationSets(SQLite::Database& database, StudyRows& rows) {
   SQLite::Statement row(
       database,

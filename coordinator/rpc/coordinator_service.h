@@ -14,6 +14,7 @@
 #include "coordinator/rpc/stream_places.h"
 #include "coordinator/rpc/unary.h"
 #include "coordinator/rpc/watch_hub.h"
+#include "coordinator/store/blob_pins.h"
 #include "coordinator/store/blob_store.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
 
@@ -31,6 +32,7 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
     Garbage& garbage;
     StackBook& stacks;
     const BlobStore& blobs;  // Where weights that people bring go.
+    BlobPins& pins;          // Of those.
     const Clock& clock;
     std::string version;
     std::string home;    // Absolute.

@@ -117,7 +117,9 @@ class Garbage::Run {
       std::map<SweepId, std::vector<query::KeptFile>> sweeps;
       for (const query::KeptFile& file : files) sweeps[file.sweep].push_back(file);
       for (const auto& [sweep, of_sweep] : sweeps) {
-        NF_RETURN_IF_ERROR(Forget(sweep, of_sweep));
+        const absl::Status forgotten = Forget(sweep, of_sweep);
+        if (absl::IsNotFound(forgotten)) continue;  // Deleted meanwhile: all of its files go.
+        NF_RETURN_IF_ERROR(forgotten);
         for (const query::KeptFile& file : of_sweep) {
           NF_ASSIGN_OR_RETURN(const bool gone, RemoveUnlessNamed(file.blob.sha256));
           if (gone) Count(file);

@@ -1,4 +1,5 @@
 // The calls that have weights evaluated: train-on x infer-on.
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -156,9 +157,11 @@ Unary* CoordinatorServiceImpl::InferMembers(Context* context,
       return reactor->Finish(ToGrpc(awaited));
     }
     uint32_t left_out = 0;
+    // Weights that are found now are there when the sweep that names them is committed.
+    const std::shared_ptr<const void> hold = parts_.pins.HoldAll();
     absl::StatusOr<scheduler::SweepSubmitted> event =
         InferenceFrom(*request, KnownNow(), parts_.query, parts_.blobs, left_out);
-    const auto answer = [reactor, response](const CallResult& result) {
+    const auto answer = [reactor, response, hold](const CallResult& result) {
       response->set_sweep_id(result.sweep.value);
       response->set_members(result.members);
       reactor->Finish(ToGrpc(

@@ -34,9 +34,9 @@ struct Options {
   uint32_t most_writes = 500;
   uint32_t most_attempts = 2;     // Of a member, for causes that may be its own.
   uint32_t most_lost = 10;        // For causes that are not: lost_worker, interrupted, lost_device.
-  uint32_t quarantine_after = 3;  // Failures of one worker in a row, on different members.
+  uint32_t quarantine_after = 3;  // Failures of one unit in a row, on different members.
   absl::Duration quarantine = absl::Minutes(5);
-  // A worker that has lost its device `quarantine_after` times in a row takes nothing for so long,
+  // A unit that was lost `quarantine_after` times in a row gets nothing for so long,
   // after each further time for twice as long, at most for a quarantine.
   absl::Duration first_rest = absl::Seconds(5);
   // A worker that has been gone for so long, and holds nothing, is forgotten; one that may still

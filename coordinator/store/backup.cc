@@ -1,13 +1,9 @@
 #include "coordinator/store/backup.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -20,6 +16,7 @@
 #include "common/files/directory.h"
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/folder_lock.h"
 #include "coordinator/store/home_lock.h"
 #include "coordinator/store/log_check.h"
 #include "coordinator/store/page_sum.h"
@@ -46,32 +43,6 @@ absl::Status Refuse(std::string_view message) {
 bool IsSnapshotName(std::string_view name) {
   return name.starts_with("noisefloor-") && name.ends_with(".db");
 }
-
-// One backup at a time; ends with the process.
-class FolderLock {
- public:
-  static absl::StatusOr<FolderLock> Take(const std::string& folder) {
-    FolderLock lock;
-    lock.file_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (lock.file_ >= 0 && flock(lock.file_, LOCK_EX | LOCK_NB) == 0) return lock;
-    if (lock.file_ >= 0 && errno == EBADF) {
-      // NFS locks only what can be written to, and a folder is not.
-      close(lock.file_);
-      lock.file_ = open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-      if (lock.file_ >= 0 && flock(lock.file_, LOCK_EX | LOCK_NB) == 0) return lock;
-    }
-    return Refuse(folder + ": another backup is being made there, or it cannot be locked");
-  }
-  FolderLock(FolderLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  FolderLock& operator=(FolderLock&&) = delete;
-  ~FolderLock() {
-    if (file_ >= 0) close(file_);
-  }
-
- private:
-  FolderLock() = default;
-  int file_ = -1;
-};
 
 // One state of the home: a copy of its database, and what that names.
 struct Snapshot {
@@ -154,6 +125,10 @@ absl::Status Backup::RemoveOtherSnapshots(std::string_view kept) const {
 // From here on the folder says that it is not whole.
 absl::Status Backup::Begin() {
   const absl::StatusOr<BackupManifest> before = ReadManifest(folder_, files_);
+  // What cannot be read just now, or only by a newer program, may be whole.
+  if (!before.ok() && !absl::IsNotFound(before.status()) && !absl::IsDataLoss(before.status())) {
+    return Annotate(before.status(), "the backup that is there is left as it is");
+  }
   const std::string kept = before.ok() ? before->database : "";
   resumed_ = files_.Inspect(PathIn(kUnfinishedName)).ok();
   NF_RETURN_IF_ERROR(WriteFileAtomically(PathIn(kUnfinishedName), kUnfinishedText, files_));
@@ -297,7 +272,8 @@ absl::StatusOr<BackupResult> Backup::Make() {
   // With a coordinator the log is its own to judge.
   if (!HomeLock::Holder(home_)) NF_RETURN_IF_ERROR(CheckLog(DatabasePath(home_), files_));
   NF_RETURN_IF_ERROR(CreateDirectories(folder_, files_));
-  NF_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(folder_));
+  NF_ASSIGN_OR_RETURN(const FolderLock lock,
+                      FolderLock::Take(folder_, "another backup is being made there"));
   NF_RETURN_IF_ERROR(Begin());
   NF_ASSIGN_OR_RETURN(const BlobStore blobs, BlobStore::Open(folder_, files_));
   NF_RETURN_IF_ERROR(blobs.RemoveLeftovers());

@@ -23,9 +23,14 @@ void BlobPins::Uncount(LeaseId lease) {
   if (--count->second == 0) counts_.erase(count);
 }
 
+std::shared_ptr<const void> BlobPins::HoldAll() {
+  MutexLock lock(mutex_);
+  return held_;
+}
+
 bool BlobPins::Unless(const std::string& sha256, const std::function<void()>& remove) {
   MutexLock lock(mutex_);
-  if (IsPinned(sha256)) return false;
+  if (held_.use_count() > 1 || IsPinned(sha256)) return false;
   remove();
   return true;
 }

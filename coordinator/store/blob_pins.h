@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -27,7 +28,12 @@ class BlobPins {
   // Waits while Unless removes something.
   [[nodiscard]] bool Pin(const std::string& sha256, LeaseId lease) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Runs `remove` unless the content is pinned; nothing is pinned meanwhile. False: it is.
+  // While what is returned lives nothing is removed at all: of whoever looks whether files are
+  // there and then commits rows that name them. Waits like Pin. May outlive this.
+  [[nodiscard]] std::shared_ptr<const void> HoldAll() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Runs `remove` unless the content is pinned or all are held; nothing is pinned meanwhile. False:
+  // it is.
   bool Unless(const std::string& sha256, const std::function<void()>& remove)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -42,6 +48,7 @@ class BlobPins {
 
   const std::function<bool(LeaseId)> is_live_;
   Mutex mutex_;
+  const std::shared_ptr<const int> held_ = std::make_shared<const int>(0);  // By who else has it.
   Pins pins_ ABSL_GUARDED_BY(mutex_);
   std::map<LeaseId, size_t> counts_ ABSL_GUARDED_BY(mutex_);  // Of the contents that each pins.
   size_t pinned_ ABSL_GUARDED_BY(mutex_) = 0;                 // Their sum.

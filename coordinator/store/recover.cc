@@ -334,7 +334,9 @@ absl::Status ReadEvaluationSets(SQLite::Database& database, RecoveredState& stat
   SQLite::Statement row(database,
                         "SELECT DISTINCT l.sweep, l.cell FROM artifact f "
                         "JOIN attempt a USING (lease) JOIN lease l USING (lease) "
-                        "WHERE f.kind = 'evaluation_images' AND a.accepted = 1 AND " +
+                        "WHERE f.kind IN ('evaluation_images', 'evaluation_labels', "
+                        "'evaluation_groups') AND f.kind = 'evaluation_images' "  // Its index.
+                        "AND a.accepted = 1 AND " +
                             IsKept("l.sweep") + " ORDER BY l.sweep, l.cell");
   while (row.executeStep()) {
     const SweepId id{UnsignedAt(row, 0)};

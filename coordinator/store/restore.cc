@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "common/files/directory.h"
 #include "coordinator/scheduler/scheduler.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/folder_lock.h"
 #include "coordinator/store/handover_folder.h"
 #include "coordinator/store/migrations.h"
 #include "coordinator/store/recover.h"
@@ -262,6 +264,11 @@ absl::StatusOr<RestoreResult> Restoration::Make() {
   result_.epoch = result_.manifest.epoch;
   if (options_.check_only) return std::move(result_);
   NF_RETURN_IF_ERROR(CreateDirectories(home_, files_));
+  std::optional<FolderLock> lock;
+  if (!options_.same_epoch) {  // Whoever takes over has it already.
+    NF_ASSIGN_OR_RETURN(lock, FolderLock::Take(home_, "another restoration into it runs"));
+    NF_RETURN_IF_ERROR(CheckHome());  // One may have ended while the files were checked.
+  }
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> leftovers, Leftovers());
   for (const std::string& path : leftovers) NF_RETURN_IF_ERROR(files_.Remove(path));
   NF_RETURN_IF_ERROR(WriteFileAtomically(fmt::format("{}/{}", home_, kRestoringName),
@@ -336,11 +343,14 @@ absl::Status QuickCheck(const std::string& home) {
 }
 
 std::vector<BlobName> NamedBlobs(SQLite::Database& database) {
+  // A backup may be of a schema that has none.
+  const bool infers = database.tableExists("inference");
   std::vector<BlobName> blobs;
   SQLite::Statement row(database,
-                        "SELECT sha256, max(size_bytes) FROM (SELECT sha256, size_bytes FROM "
-                        "artifact WHERE collected_us IS NULL UNION ALL SELECT sha256, size_bytes "
-                        "FROM inference) GROUP BY sha256 ORDER BY sha256");
+                        std::string("SELECT sha256, max(size_bytes) FROM (SELECT sha256, "
+                                    "size_bytes FROM artifact WHERE collected_us IS NULL ") +
+                            (infers ? "UNION ALL SELECT sha256, size_bytes FROM inference " : "") +
+                            ") GROUP BY sha256 ORDER BY sha256");
   while (row.executeStep()) {
     blobs.push_back(
         {row.getColumn(0).getString(), static_cast<uint64_t>(row.getColumn(1).getInt64())});

@@ -17,7 +17,7 @@ CREATE TABLE sweep (
   tags                 TEXT    NOT NULL,     -- JSON object
   submitted_us         INTEGER NOT NULL,
   file                 TEXT    NOT NULL DEFAULT '',  -- as submitted; '' = there was none
-  kind                 TEXT    NOT NULL DEFAULT 'train',  -- what its members do: 'train', 'replay', 'infer'
+  kind                 TEXT    NOT NULL DEFAULT 'train',  -- what its members do: 'train', 'replay', 'infer', 'measure'
   of_sweep             INTEGER,              -- member that they are about; of 'train' NULL
   of_cell              INTEGER,              -- of 'infer' NULL, too: see inference
   of_replicate         INTEGER,
@@ -245,6 +245,9 @@ CREATE TABLE artifact (
   PRIMARY KEY (lease, kind, path)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX artifact_by_content ON artifact (sha256) WHERE collected_us IS NULL;
+-- Few members have those, and every study looks for them.
+CREATE INDEX artifact_of_sets ON artifact (lease)
+  WHERE kind IN ('evaluation_images', 'evaluation_labels', 'evaluation_groups');
 
 -- Names of measured values, kept once.
 CREATE TABLE metric (
@@ -315,7 +318,7 @@ CREATE TABLE pool (
   state      INTEGER NOT NULL,     -- 1 active, 2 paused, 3 being removed
   why        TEXT    NOT NULL,     -- it is paused
   forgiven   INTEGER NOT NULL,     -- launches up to this one no longer count as failed
-  learned    TEXT    NOT NULL,     -- JSON object: what its first worker had; '' = none has come yet
+  learned    TEXT    NOT NULL,     -- JSON object: what its last new worker had; '' = none has come yet
   created_by TEXT    NOT NULL,     -- '' = not known
   created_us INTEGER NOT NULL,
   gone_us    INTEGER               -- NULL: it is there

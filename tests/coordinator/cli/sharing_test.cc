@@ -85,7 +85,7 @@ TEST_F(SharingCommands, MembersAreChosenSortedAndLimited) {
     EXPECT_THAT(line_.Run({command, "s1", "--cell=99"}).err, HasSubstr("s1 has no cell 99"));
   }
   EXPECT_THAT(line_.Run({"cancel", "s1", "--axis=train.epochs"}).err,
-              HasSubstr("--axis=train.epochs: expected PATH=VALUE, such as train.batch=64"));
+              HasSubstr("--axis=train.epochs: expected PATH=VALUE, such as train.batch_size=64"));
   EXPECT_THAT(line_.Run({"members", "s1", "--cell=1", "--limit=1"}).out,
               AllOf(HasSubstr("s1c1r0"), Not(HasSubstr("s1c1r1")), Not(HasSubstr("s1c0r0"))));
   EXPECT_EQ(line_.Run({"retry", "s1", "--state=cancelled", "--plan=algo"}).out,

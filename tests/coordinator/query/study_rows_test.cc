@@ -213,6 +213,18 @@ TEST_F(StudyRowsTest, AMemberThatFailedUntriedTellsWhyItsSweepDid) {
   EXPECT_EQ(outcome->attempt.cause, CauseClass::kBadData);
   EXPECT_EQ(outcome->attempt.message, "nobody has the data");
   EXPECT_FALSE(home_.query().GetMember(sample::Member(2, 0))->member.outcome) << "it waits";
+  home_.Apply({scheduler::SetMemberState{sample::Member(2, 0), MemberState::kFailed, 0, 0}});
+  MemberQuestion failed;
+  failed.sweep = SweepId{1};
+  failed.most = 10;
+  failed.selection.states = {MemberState::kFailed};
+  failed.selection.cells = {2};
+  const auto page = home_.query().ListMembers(failed);
+  ASSERT_TRUE(page.ok()) << page.status();
+  ASSERT_EQ(page->members.size(), 2u);
+  for (const Member& one : page->members) {
+    EXPECT_EQ(one.outcome->attempt.message, "nobody has the data") << ToText(one.id);
+  }
 }
 
 // Whether a load acts is told by the states of other sources. Sources that are off and that 0.2 did

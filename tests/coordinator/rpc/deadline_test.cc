@@ -28,6 +28,7 @@ class DeadlineTest : public LoopTest {
                   .garbage = *garbage_,
                   .stacks = stacks_,
                   .blobs = blobs_,
+                  .pins = pins_,
                   .clock = clock_,
                   .version = "test",
                   .home = home_.path()}) {

@@ -100,7 +100,9 @@ TEST_F(SharingTest, WeightsAreThereAfterARestartAndSaidToBeWhose) {
     for (const v1::Share& one : listed->shares()) {
       waiting += one.waiting();
       weights += one.weight();
-      if (one.owner() == "ada") EXPECT_EQ(one.weight(), 3u);
+      if (one.owner() == "ada") {
+        EXPECT_EQ(one.weight(), 3u);
+      }
     }
     EXPECT_EQ(waiting, Sweep(1).waiting());
     EXPECT_EQ(weights, 4u);

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/files/npy.h"
 #include "coordinator/inputs/digest.h"
+#include "coordinator/query/storage_reader.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
@@ -100,6 +101,24 @@ TEST_F(UpkeepTest, AFileOfALeaseThatIsNotSettledNeverGoes) {
   ASSERT_TRUE(worker.Send(ScriptedWorker::Finish(lease, 0, {"weights on their way"})));
   EXPECT_TRUE(worker.Settled().accepted());
   EXPECT_EQ(*Weights("s1c0r0"), "weights on their way");
+}
+
+// They go with its rows, of which a large sweep has some for an hour.
+TEST_F(UpkeepTest, FilesOfADeletedSweepAreNotThoseOfMembersThatEnded) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  Train(worker, "first", "weights of a deleted sweep");
+  coordinator_.reset();
+  const auto collectable = [this] {
+    const query::Retention retention = {
+        .kinds = {"weights"}, .ended_before = absl::InfiniteFuture(), .sweeps = {}};
+    return (*query::StorageReader::Open(home_.path()))->Collectable(retention, {}, 10)->size();
+  };
+  EXPECT_EQ(collectable(), 1u);
+
+  SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs())
+      .exec("UPDATE sweep SET deleted_us = 1");
+
+  EXPECT_EQ(collectable(), 0u);
 }
 
 TEST_F(UpkeepTest, AFileWhoseLeaseIsLostGoes) {

@@ -10,12 +10,16 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/files/atomic_file.h"
 #include "common/files/file_error.h"
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/folder_lock.h"
 #include "coordinator/store/home_files.h"
+#include "coordinator/store/migrations.h"
 #include "coordinator/store/restore.h"
 #include "coordinator/store/store.h"
+#include "coordinator/store/summed_vfs.h"
 #include "tests/coordinator/store/rows_of.h"
 #include "tests/coordinator/store/sample_files.h"
 #include "tests/coordinator/store/sample_writes.h"
@@ -181,6 +185,55 @@ TEST_F(BackupTest, TheOneBeforeStaysWholeUntilTheNextIs) {
   EXPECT_EQ(names.size(), 3u) << "the database before has gone: " << testing::PrintToString(names);
 }
 
+// Of a disk that is away for a moment, or of a newer noisefloor.
+TEST_F(BackupTest, OneThatCannotBeReadIsLeftAsItIs) {
+  Live();
+  const auto made = Make();
+  ASSERT_TRUE(made.ok());
+  const std::string path = folder_ + "/backup.json";
+  std::string text = *ReadFile(path, 1 << 20);
+  const size_t form = text.find("\"form\":");
+  ASSERT_NE(form, std::string::npos);
+  text.insert(text.find_first_of("0123456789", form), "9");
+  std::ofstream(path) << text;
+
+  const absl::Status refused = Make().status();
+
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(Message(refused), HasSubstr("made by a newer noisefloor"));
+  EXPECT_TRUE(fs::exists(folder_ + "/" + made->manifest.database));
+  EXPECT_FALSE(fs::exists(folder_ + "/backup-unfinished"));
+  // A damaged one is none.
+  std::ofstream(path) << "{";
+  EXPECT_TRUE(Make().ok());
+}
+
+TEST_F(BackupTest, OfAnEarlierSchemaIsBroughtOver) {
+  Live();
+  const auto made = Make();
+  ASSERT_TRUE(made.ok()) << made.status();
+  BackupManifest manifest = made->manifest;
+  const std::string database = folder_ + "/" + manifest.database;
+  SQLite::Database(database, SQLite::OPEN_READWRITE, 0, SummedVfs())
+      .exec("DROP TABLE inference; DROP INDEX artifact_of_sets; PRAGMA user_version = 12");
+  manifest.schema = 12;
+  manifest.database_sha256 = *Sha256File(database);
+  ASSERT_TRUE(WriteFileAtomically(folder_ + "/backup.json", ManifestToJson(manifest)).ok());
+
+  EXPECT_TRUE(Restore(new_home_, /*check_only=*/true).ok());
+  std::set<std::string> fetched;
+  const std::string ahead = other_.path() + "/ahead";
+  EXPECT_TRUE(FetchFiles(folder_, ahead, fetched, [] { return false; }).ok());
+  EXPECT_EQ(fetched.size(), 2u);
+
+  const auto restored = Restore(new_home_);
+
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_THAT(Ask(new_home_, "PRAGMA user_version"),
+              ElementsAre(std::to_string(CurrentSchema().version())));
+  EXPECT_THAT(Ask(new_home_, "SELECT count(*) FROM inference"), ElementsAre("0"));
+}
+
 TEST_F(BackupTest, AFileThatMakesRoomMeanwhileMakesItBeginAgain) {
   Live();
   int begun = 0;
@@ -321,6 +374,35 @@ TEST_F(BackupTest, OnlyAnEmptyHomeIsFilled) {
   ASSERT_TRUE(restored.ok()) << restored.status();
   EXPECT_TRUE(CheckDatabaseFile(new_home_).ok());
   EXPECT_FALSE(fs::exists(new_home_ + "/restore-unfinished"));
+}
+
+TEST_F(BackupTest, OneRestorationAtATimeFillsAHome) {
+  Live();
+  ASSERT_TRUE(Make().ok());
+  fs::create_directories(new_home_);
+  {
+    const auto another = FolderLock::Take(new_home_, "");
+    ASSERT_TRUE(another.ok()) << another.status();
+    EXPECT_THAT(Message(Restore(new_home_).status()),
+                HasSubstr("another restoration into it runs"));
+    EXPECT_TRUE(fs::is_empty(new_home_));
+  }
+  EXPECT_TRUE(Restore(new_home_).ok());
+}
+
+// One that ends while another looks at the backup's files has filled the home.
+TEST_F(BackupTest, AHomeThatWasFilledMeanwhileIsNotFilledAgain) {
+  Live();
+  ASSERT_TRUE(Make().ok());
+  std::optional<absl::Status> first;
+  const auto second =
+      RestoreBackup(folder_, new_home_, SystemClock(), {.progress = [&](uint64_t, uint64_t) {
+                      if (!std::exchange(first, absl::OkStatus()))
+                        first = Restore(new_home_).status();
+                    }});
+  ASSERT_TRUE(first.has_value());
+  EXPECT_TRUE(first->ok()) << *first;
+  EXPECT_THAT(Message(second.status()), HasSubstr("that is empty"));
 }
 
 // What a kill leaves before the mark of the restoration has its name, and of a copy of the

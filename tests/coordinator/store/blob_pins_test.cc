@@ -27,6 +27,24 @@ TEST(BlobPins, KeepAContentUntilTheLastOfItsLeasesIsSettled) {
   EXPECT_FALSE(pins.Unless("c", remove)) << "the first is not settled yet";
 }
 
+TEST(BlobPins, NothingGoesWhileSomebodyHoldsAll) {
+  std::shared_ptr<const void> longer;
+  {
+    BlobPins pins([](LeaseId) { return false; });
+    std::shared_ptr<const void> hold = pins.HoldAll();
+    longer = pins.HoldAll();
+    EXPECT_FALSE(pins.Unless("a", [] { ADD_FAILURE() << "removed"; }));
+    hold.reset();
+    EXPECT_FALSE(pins.Unless("a", [] { ADD_FAILURE() << "removed, but another one holds it"; }));
+    longer.reset();
+    bool removed = false;
+    EXPECT_TRUE(pins.Unless("a", [&] { removed = true; }));
+    EXPECT_TRUE(removed);
+    longer = pins.HoldAll();
+  }
+  longer.reset();  // Behind them.
+}
+
 TEST(BlobPins, OfManyLeasesOnlyThoseThatLiveAreRemembered) {
   uint64_t oldest = 0;
   uint64_t asked = 0;

@@ -149,7 +149,7 @@ TEST_F(RequestTest, ASpecificationThatIsNoneIsRefused) {
   EXPECT_EQ(prepared.refusal.outcome.cause, CauseClass::kBadSpecification);
 }
 
-// The table of design.md part 9, for the trainer that stands in for real ones.
+// The trainer that stands in for real ones keeps what real ones promise.
 TEST(NoopTrainerTest, FreeingASourceChangesItsHashesAndNoOthers) {
   const auto changed = [](NoiseSource source, bool physical = false) {
     Specification a;
