@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "common/base/sha256_text.h"
 #include "common/files/sha256.h"
 
 namespace noisefloor {
@@ -30,15 +31,11 @@ bool StaysBelow(std::string_view path) {
   }
 }
 
-bool IsHash(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 absl::Status CheckFile(const TreeFile& file) {
   if (!StaysBelow(file.path)) {
     return InvalidInput(fmt::format("tree: '{}' is no path below its folder", file.path));
   }
-  if (!IsHash(file.sha256)) {
+  if (!IsSha256(file.sha256)) {
     return InvalidInput(fmt::format("tree: {}: its hash is none: '{}'", file.path, file.sha256));
   }
   return absl::OkStatus();

@@ -155,8 +155,12 @@ GpuCount CountGpus(std::string_view gpu_class) {
   return is_count ? GpuCount{std::string(gpu_class.substr(0, mark)), count} : one;
 }
 
+uint32_t GpusPerSlot(std::string_view hardware_class) {
+  return IsGpuClass(hardware_class) ? CountGpus(hardware_class).count : 1;
+}
+
 bool HasDevices(std::string_view hardware_class, int64_t devices) {
-  return !IsGpuClass(hardware_class) || CountGpus(hardware_class).count == devices;
+  return !IsGpuClass(hardware_class) || GpusPerSlot(hardware_class) == devices;
 }
 
 std::string GpuClassOf(std::string_view name, uint64_t memory_bytes) {

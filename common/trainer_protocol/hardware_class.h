@@ -57,6 +57,8 @@ struct GpuCount {
   uint32_t count = 1;
 };
 GpuCount CountGpus(std::string_view gpu_class);
+// How many GPUs each slot of a worker has that offers the class: 1, but for GpuCount's.
+uint32_t GpusPerSlot(std::string_view hardware_class);
 
 // Whether members with this `train.devices` are trained on the class: on GPUs where it has exactly
 // so many, so that none of a slot idles for what trains on fewer; on processors always, where each

@@ -122,13 +122,19 @@ struct Jackknife {
   int64_t n = 0;
 };
 
+// What a share, and what the whole, whatever its unit, may change by that is nothing but rounding.
+double RoundingIn(const Quantity& quantity, double all) {
+  return kRounding * (quantity.is_share ? std::max(1.0, std::abs(all)) : std::abs(all));
+}
+
 // Absent where leaving one out leaves no value.
-std::optional<Jackknife> JackknifeOf(double all, const std::vector<std::optional<double>>& left) {
+std::optional<Jackknife> JackknifeOf(double all, double rounding,
+                                     const std::vector<std::optional<double>>& left) {
   double squares = 0;
   Jackknife jackknife;
   for (const std::optional<double>& value : left) {
     if (!value) return std::nullopt;
-    if (std::abs(*value - all) <= kRounding * std::max(1.0, std::abs(all))) continue;
+    if (std::abs(*value - all) <= rounding) continue;
     squares += (*value - all) * (*value - all);
     ++jackknife.n;
   }
@@ -193,14 +199,16 @@ std::vector<std::optional<double>> ValuesOf(const std::vector<Fit>& fits,
 }
 
 std::optional<Jackknife> VarianceOver(const LeftOut& left, const Quantity& quantity, double all) {
-  if (!left.blocks.empty()) return JackknifeOf(all, ValuesOf(left.blocks, quantity));
-  const std::optional<Jackknife> members = JackknifeOf(all, ValuesOf(left.members, quantity));
+  const double rounding = RoundingIn(quantity, all);
+  if (!left.blocks.empty()) return JackknifeOf(all, rounding, ValuesOf(left.blocks, quantity));
+  const std::optional<Jackknife> members =
+      JackknifeOf(all, rounding, ValuesOf(left.members, quantity));
   if (!members) return std::nullopt;
   double sum = 0;
   Jackknife most;
   std::optional<int64_t> fewest;
   for (const std::vector<Fit>& fits : left.draws) {
-    const std::optional<Jackknife> of_source = JackknifeOf(all, ValuesOf(fits, quantity));
+    const std::optional<Jackknife> of_source = JackknifeOf(all, rounding, ValuesOf(fits, quantity));
     if (!of_source) return std::nullopt;
     sum += of_source->variance;
     most.variance = std::max(most.variance, of_source->variance);

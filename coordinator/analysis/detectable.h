@@ -9,9 +9,15 @@ namespace noisefloor::analysis {
 
 inline constexpr double kPower = 0.8;
 
-// The smallest ratio (> 1) of two standard deviations, each from n normal values, that an F test
-// detects: 2.7 at n = 10, 1.7 at 30, 1.3 at 100. Absent below n = 2.
+// The smallest ratio (> 1) of two standard deviations, each of n normal values, that the jackknife
+// of a contrast (contrast.h) tells from 1 where the sides have the same draws and nothing else in
+// common: 15 at n = 5, 3.4 at 10, 1.75 at 30, 1.33 at 100. What moves both sides together makes it
+// smaller. Absent where a contrast has no interval, below n = 3, or the ratio is above 100.
 std::optional<double> DetectableSdRatio(int64_t n);
+
+// The same of spreads inside so many blocks, with `degrees` of freedom in all, where the blocks are
+// the draws: 3.1 of 3 blocks of 10. Absent below three blocks, or above 100.
+std::optional<double> DetectableSdRatioOverBlocks(int64_t blocks, int64_t degrees);
 
 // The smallest difference of two means, each of n values with this standard deviation, that a
 // t test detects. Absent below n = 2.

@@ -1,6 +1,7 @@
 #include "coordinator/analysis/flips.h"
 
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -15,41 +16,62 @@ constexpr int64_t kLeastMembers = 3;
 
 bool IsWrong(int16_t answer, int32_t label) { return answer < 0 || answer != label; }
 
-// n / (n - 1) eps (1 - eps) = w (n - w) / (n (n - 1)) where w of n members are wrong: the logarithm
-// of its sum over the examples, in examples^2.
+// Wrong answers of a member on each example, of `decisions` columns.
+std::vector<int64_t> WrongOf(std::span<const int16_t> row, std::span<const int32_t> labels,
+                             int64_t decisions) {
+  std::vector<int64_t> wrong(labels.size());
+  for (size_t x = 0; x < labels.size(); ++x) wrong[x] = IsWrong(row[x], labels[x]);
+  if (decisions == 1) return wrong;
+  std::vector<int64_t> of_example;
+  for (auto first = wrong.begin(); first != wrong.end(); first += decisions) {
+    of_example.push_back(std::accumulate(first, first + decisions, int64_t{0}));
+  }
+  return of_example;
+}
+
+// The variance of c (ddof 1) is (n sum c^2 - (sum c)^2) / (n (n - 1)) over n members; where c is 0
+// or 1, w of them 1, that is w (n - w) / (n (n - 1)) = n / (n - 1) eps (1 - eps): the logarithm of
+// its sum over the examples, in answers^2.
 double LogVariance(double sum_of_products, double members) {
   return std::log(sum_of_products / (members * (members - 1)));
 }
 
 // ln of the variance from flips, of all members and without each.
-Jackknifed LogVarianceOfFlips(const PredictionMatrix& answers, std::span<const int32_t> labels) {
+Jackknifed LogVarianceOfFlips(const PredictionMatrix& answers, std::span<const int32_t> labels,
+                              int64_t decisions) {
   const int64_t n = answers.members();
-  std::vector<int64_t> wrong(labels.size(), 0);
+  const size_t examples = labels.size() / static_cast<size_t>(decisions);
+  std::vector<int64_t> sums(examples, 0);  // Over members, of what is wrong; and its squares.
+  std::vector<int64_t> squares(examples, 0);
   for (int64_t m = 0; m < n; ++m) {
-    for (size_t x = 0; x < labels.size(); ++x) wrong[x] += IsWrong(answers.Row(m)[x], labels[x]);
+    const std::vector<int64_t> wrong = WrongOf(answers.Row(m), labels, decisions);
+    for (size_t x = 0; x < examples; ++x) {
+      sums[x] += wrong[x];
+      squares[x] += wrong[x] * wrong[x];
+    }
   }
-  double all = 0;
-  double without_right = 0;  // Of sum w (n - 1 - w): where a member that is right is left out.
-  for (const int64_t w : wrong) {
-    all += static_cast<double>(w * (n - w));
-    without_right += static_cast<double>(w * (n - 1 - w));
+  int64_t all = 0;
+  int64_t without_right = 0;  // Where the member that is left out is all right.
+  for (size_t x = 0; x < examples; ++x) {
+    all += n * squares[x] - sums[x] * sums[x];
+    without_right += (n - 1) * squares[x] - sums[x] * sums[x];
   }
   Jackknifed figure;
   figure.n = n;
-  figure.all = LogVariance(all, static_cast<double>(n));
+  figure.all = LogVariance(static_cast<double>(all), static_cast<double>(n));
   for (int64_t m = 0; m < n; ++m) {
-    double sum = without_right;
-    for (size_t x = 0; x < labels.size(); ++x) {
-      if (!IsWrong(answers.Row(m)[x], labels[x])) continue;
-      const int64_t w = wrong[x];
-      sum += static_cast<double>((w - 1) * (n - w) - w * (n - 1 - w));
+    const std::vector<int64_t> wrong = WrongOf(answers.Row(m), labels, decisions);
+    int64_t sum = without_right;
+    for (size_t x = 0; x < examples; ++x) {
+      const int64_t w = wrong[x];  // (n - 1)(q - w^2) - (s - w)^2 for (n - 1) q - s^2.
+      sum += w * (2 * sums[x] - n * w);
     }
-    figure.without.push_back(LogVariance(sum, static_cast<double>(n - 1)));
+    figure.without.push_back(LogVariance(static_cast<double>(sum), static_cast<double>(n - 1)));
   }
   return figure;
 }
 
-// ln of the variance of the numbers of right answers, in examples^2.
+// ln of the variance of the numbers of right answers, in answers^2.
 Jackknifed LogVarianceOfAccuracy(const PredictionMatrix& answers, std::span<const int32_t> labels) {
   std::vector<double> right;
   for (int64_t m = 0; m < answers.members(); ++m) {
@@ -65,8 +87,10 @@ Jackknifed LogVarianceOfAccuracy(const PredictionMatrix& answers, std::span<cons
 
 }  // namespace
 
-FlipNoise NoiseOfFlips(const PredictionMatrix& answers, std::span<const int32_t> labels) {
+FlipNoise NoiseOfFlips(const PredictionMatrix& answers, std::span<const int32_t> labels,
+                       int64_t decisions) {
   NF_CHECK(!labels.empty() && static_cast<int64_t>(labels.size()) == answers.examples());
+  NF_CHECK(decisions >= 1 && answers.examples() % decisions == 0);
   const int64_t n = answers.members();
   FlipNoise noise;
   if (n < kLeastMembers) {
@@ -74,7 +98,7 @@ FlipNoise NoiseOfFlips(const PredictionMatrix& answers, std::span<const int32_t>
     noise.share = Absent("ratio", n, noise.sd.note);
     return noise;
   }
-  const Jackknifed flips = LogVarianceOfFlips(answers, labels);
+  const Jackknifed flips = LogVarianceOfFlips(answers, labels, decisions);
   const Jackknifed accuracy = LogVarianceOfAccuracy(answers, labels);
   noise.share = PairedContrast(accuracy, flips, Scale::kRatio, "ratio").estimate;
   // The same as B / A beside an A that never changes: one answer of all examples.
@@ -90,12 +114,17 @@ FlipNoise NoiseOfFlips(const PredictionMatrix& answers, std::span<const int32_t>
   if (!noise.sd.value) {  // ln 0: nobody flips.
     noise.sd = Absent("fraction", n, "");
     noise.sd.value = 0;
-    noise.sd.note = "no member is right where another is wrong: no interval";
+    noise.sd.note = decisions == 1
+                        ? "no member is right where another is wrong: no interval"
+                        : "on each example all members have as many right decisions: no interval";
     return noise;
   }
-  const char* method = "of independent flips of the same error rates; jackknife of its logarithm";
-  noise.sd.method = "standard deviation " + std::string(method);
-  noise.share.method = "variance " + std::string(method) + ", over that of top-1";
+  const std::string method =
+      decisions == 1 ? "of independent flips of the same error rates; jackknife of its logarithm"
+                     : "of examples that flip independently, each with all its decisions; "
+                       "jackknife of its logarithm";
+  noise.sd.method = "standard deviation " + method;
+  noise.share.method = "variance " + method + ", over that of top-1";
   return noise;
 }
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <boost/math/distributions/chi_squared.hpp>
-#include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "coordinator/analysis/remembered.h"
@@ -34,13 +32,6 @@ double ChiSquareQuantile(double degrees, double p) {
   thread_local Remembered<std::pair<double, double>> remembered;
   return remembered.Of({degrees, p}, [&] {
     return math::quantile(math::chi_squared_distribution<double, NoThrow>(degrees), p);
-  });
-}
-
-double FQuantile(double degrees1, double degrees2, double p) {
-  thread_local Remembered<std::tuple<double, double, double>> remembered;
-  return remembered.Of({degrees1, degrees2, p}, [&] {
-    return math::quantile(math::fisher_f_distribution<double, NoThrow>(degrees1, degrees2), p);
   });
 }
 

@@ -17,7 +17,6 @@ struct Interval {
 // Quantiles at probability p in (0, 1); degrees of freedom > 0.
 double TQuantile(double degrees, double p);
 double ChiSquareQuantile(double degrees, double p);
-double FQuantile(double degrees1, double degrees2, double p);
 double NormalQuantile(double p);
 
 // Of a normal value to be at most z, and of Student's t to be at least t.

@@ -108,6 +108,7 @@ Estimate SdEstimate(std::span<const double> values, const std::string& unit) {
 
 Estimate PooledSdEstimate(std::span<const std::vector<double>> groups, const std::string& unit) {
   double squares = 0;
+  int64_t blocks = 0;
   int64_t degrees = 0;
   int64_t n = 0;
   size_t values = 0;
@@ -119,6 +120,7 @@ Estimate PooledSdEstimate(std::span<const std::vector<double>> groups, const std
     if (finite.size() < 2) continue;
     const double sd = SdOf(finite);
     squares += sd * sd * static_cast<double>(finite.size() - 1);
+    ++blocks;
     degrees += static_cast<int64_t>(finite.size()) - 1;
     n += static_cast<int64_t>(finite.size());
   }
@@ -135,7 +137,7 @@ Estimate PooledSdEstimate(std::span<const std::vector<double>> groups, const std
   } else {
     SetInterval(estimate, SdInterval(*estimate.value, degrees + 1));
   }
-  estimate.detectable = DetectableSdRatio(degrees + 1);
+  estimate.detectable = DetectableSdRatioOverBlocks(blocks, degrees);
   estimate.detectable_kind = "ratio";
   return estimate;
 }

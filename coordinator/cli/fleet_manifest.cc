@@ -43,11 +43,6 @@ absl::StatusOr<ClaimMount> MountOf(const std::string& text) {
   return mount;
 }
 
-// A worker offers a class of several GPUs where each of its slots has so many.
-uint32_t GpusPerSlot(const std::string& hardware) {
-  return IsGpuClass(hardware) ? CountGpus(hardware).count : 1;
-}
-
 // Workers elsewhere would look for the coordinator on their own machine.
 void NoteLoopback(Context& context, const std::string& path) {
   if (path.empty()) {

@@ -140,8 +140,9 @@ void PrintPlans(const Context& context, const v1::PlanSweepResponse& plan) {
       "plan that fixes one has as many as blocks, and what its replicates say holds at these draws "
       "of what it fixes.");
   Say(context,
-      "sees: at 80 % power and the 5 % level; ratios of SDs pooled over blocks, shifts between the "
-      "means of two cells in SDs.");
+      "sees: at 80 % power and the 5 % level; ratios of SDs by the interval of the report's "
+      "contrasts, over blocks where these are the draws (nothing: none up to 100), shifts between "
+      "the means of two cells in SDs.");
 }
 
 std::string TimePlanText(const v1::PlanSweepResponse& plan) {

@@ -12,6 +12,7 @@
 
 #include "common/files/directory.h"
 #include "common/log/log.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/pools/last_words.h"
 #include "coordinator/slurm/script.h"
 
@@ -45,7 +46,13 @@ std::vector<std::string> WorkerOptions(const fleet::PoolWish& wish, bool stays) 
     options.push_back(fmt::format("--idle-timeout={}", absl::ToDoubleSeconds(wish.idle)));
   }
   const bool chosen = Says(wish.worker, "--declare") || Says(wish.worker, "--classes");
-  if (!wish.hardware.empty() && !chosen) options.push_back("--classes=" + wish.hardware);
+  if (!wish.hardware.empty() && !chosen) {
+    options.push_back("--classes=" + wish.hardware);
+    const uint32_t gpus = GpusPerSlot(wish.hardware);
+    if (gpus > 1 && !Says(wish.worker, "--gpus-per-slot")) {
+      options.push_back(fmt::format("--gpus-per-slot={}", gpus));
+    }
+  }
   options.insert(options.end(), wish.worker.begin(), wish.worker.end());
   return options;
 }

@@ -262,23 +262,29 @@ std::set<NoiseSource> IdleInAllCells(const IdleSources& idle, const Plan& plan) 
 struct PlanCells {
   uint32_t count = 0;
   bool hold_a_draw = false;
+  bool free_a_draw = false;
 };
 
 // Of a control nothing spreads, so that there is nothing to see, and members that share draws do
-// not say how far others would spread. The report pools standard deviations over blocks: each adds
-// its replicates less one to the degrees of freedom.
-void SetDetectable(bool shares_draws, PlannedPlan& plan) {
+// not say how far others would spread. A contrast of spreads is over replicates, of all blocks,
+// where each is a draw; else over blocks, inside of which they are pooled.
+void SetDetectable(const PlanCells& cells, bool shares_draws, PlannedPlan& plan) {
   if (plan.control || shares_draws) return;
-  const int64_t degrees = int64_t{plan.blocks} * (plan.replicates - 1);
-  plan.detectable_sd_ratio = analysis::DetectableSdRatio(degrees + 1).value_or(0);
+  const int64_t blocks = plan.blocks;
+  const bool are_draws = cells.free_a_draw && (!cells.hold_a_draw || blocks == 1);
+  const std::optional<double> ratio =
+      are_draws ? analysis::DetectableSdRatio(blocks * plan.replicates)
+                : analysis::DetectableSdRatioOverBlocks(blocks, blocks * (plan.replicates - 1));
+  plan.detectable_sd_ratio = ratio.value_or(0);
   plan.detectable_mean_shift = analysis::DetectableMeanDifference(plan.replicates, 1.0).value_or(0);
 }
 
-// Whether any seeded source that acts is fixed: then all of a block hangs on one draw of it. A
-// source acts unless we know better.
-bool HoldsADraw(const sweep::Cell& cell, const std::optional<Specification>& training) {
+// Whether any seeded source that acts is in that state: where one is fixed, all of a block hangs on
+// one draw of it. A source acts unless we know better.
+bool HasADraw(const sweep::Cell& cell, const std::optional<Specification>& training,
+              SourceState state) {
   return std::ranges::any_of(kAllNoiseSources, [&](NoiseSource source) {
-    return !IsPhysical(source) && RuleOf(cell.rules, source).state == SourceState::kFixed &&
+    return !IsPhysical(source) && RuleOf(cell.rules, source).state == state &&
            !(training && IdleReason(*training, source));
   });
 }
@@ -286,7 +292,8 @@ bool HoldsADraw(const sweep::Cell& cell, const std::optional<Specification>& tra
 void Count(const sweep::Cell& cell, const std::optional<Specification>& training,
            PlanCells& cells) {
   ++cells.count;
-  cells.hold_a_draw = cells.hold_a_draw || HoldsADraw(cell, training);
+  cells.hold_a_draw = cells.hold_a_draw || HasADraw(cell, training, SourceState::kFixed);
+  cells.free_a_draw = cells.free_a_draw || HasADraw(cell, training, SourceState::kFree);
 }
 
 PlannedPlan PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
@@ -300,7 +307,7 @@ PlannedPlan PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
   const bool shares_draws = !sweep::SharedAmong(plan.rules, out.replicates).empty();
   out.draws = out.blocks * (cells.hold_a_draw || shares_draws ? 1 : out.replicates);
   out.control = sweep::IsControl(plan.rules);
-  SetDetectable(shares_draws, out);
+  SetDetectable(cells, shares_draws, out);
   return out;
 }
 

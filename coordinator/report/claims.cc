@@ -10,6 +10,7 @@
 #include "coordinator/report/comparison_words.h"
 #include "coordinator/report/contrast_words.h"
 #include "coordinator/report/shift_tests.h"
+#include "coordinator/report/words.h"
 
 namespace noisefloor::report {
 namespace {
@@ -70,6 +71,35 @@ void Correct(Study& study) {
   }
 }
 
+// Of each two of several sides. One family for the study: were each plan one of its own, that many
+// would each claim falsely in 5 %. Where there are but two sides, the test of all is the one that
+// is corrected.
+void CorrectTwoSides(Study& study) {
+  std::vector<ShiftClaim*> family;
+  std::vector<std::optional<double>> p;
+  const auto add = [&](const std::vector<SettingTest>& of_all, std::vector<Comparison>& of_two) {
+    for (Comparison& comparison : of_two) {
+      ShiftClaim& shift = comparison.shift;
+      if (!shift.p || !shift.note.empty()) continue;
+      if (comparison.setting_test && IsOneOfSeveral(of_all[*comparison.setting_test])) {
+        family.push_back(&shift);
+        p.push_back(shift.p);
+      } else {
+        shift.p_holm = shift.p;
+        shift.family = OverTests(1);
+      }
+    }
+  };
+  add(study.hardware_tests, study.hardware);
+  add(study.stack_tests, study.stacks);
+  const std::vector<std::optional<double>> adjusted = analysis::Holm(p);
+  for (size_t k = 0; k < family.size(); ++k) {
+    family[k]->p_holm = adjusted[k];
+    family[k]->family =
+        Counted(static_cast<int64_t>(family.size()), "comparison") + " of the study";
+  }
+}
+
 }  // namespace
 
 double LevelOfShifts(const Study& study) {
@@ -84,6 +114,7 @@ double LevelOfShifts(const Study& study) {
 
 void CorrectClaims(Study& study) {
   Correct(study);
+  CorrectTwoSides(study);
   const int64_t tests = TestsOf(study);
   const std::string family = OverTests(tests);
   const auto say = [&](std::vector<SettingTest>& of_all, std::vector<Comparison>& of_two) {

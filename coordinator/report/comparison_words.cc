@@ -25,7 +25,7 @@ std::string SizeOfShift(const Comparison& comparison) {
   return WithInterval(comparison.churn_excess) + " more churn across than inside";
 }
 
-// "p = 0.004, 0.012 after Holm over 3 comparisons of impl"
+// "p = 0.004, 0.012 after Holm over 3 comparisons of the study"
 std::string Corrected(const ShiftClaim& shift) {
   return fmt::format("p = {}, {} after Holm over {}", PValue(*shift.p), PValue(*shift.p_holm),
                      shift.family);

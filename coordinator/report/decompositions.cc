@@ -41,12 +41,8 @@ struct Setting {
 };
 
 Setting SettingOfCell(const CellFacts& cell) {
-  Setting setting{cell.input->axes,       cell.input->hardware, cell.input->stack,
-                  cell.input->evaluation, cell.free_physical,   {}};
-  for (const auto& [source, state] : cell.input->sources) {
-    if (state == SourceState::kOff) setting.off.push_back(source);
-  }
-  return setting;
+  return {cell.input->axes,       cell.input->hardware, cell.input->stack,
+          cell.input->evaluation, cell.free_physical,   cell.off};
 }
 
 // Of the seeded sources that act.

@@ -10,6 +10,7 @@
 #include "nlohmann/json.hpp"
 
 #include "coordinator/analysis/paired_ratio.h"
+#include "coordinator/analysis/spread.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -261,6 +262,49 @@ std::string DrawsOf(const CostRow& row) {
              : fmt::format("n = {} of one process", Counted(row.ratio.n, "round"));
 }
 
+std::vector<double> RatiosOf(const std::vector<const CostRow*>& rows) {
+  std::vector<double> ratios;
+  for (const CostRow* row : rows) ratios.push_back(*row->ratio.value);
+  return ratios;
+}
+
+// "1.500 to 2.500"
+std::string RangeOf(const std::vector<double>& ratios) {
+  const auto [least, most] = std::ranges::minmax(ratios);
+  return fmt::format("{:.3f} to {:.3f}", least, most);
+}
+
+double GeometricMean(const std::vector<double>& ratios) {
+  std::vector<double> logs;
+  for (const double ratio : ratios) logs.push_back(std::log(ratio));
+  return std::exp(analysis::MeanOf(logs));
+}
+
+// Of several rows the ends have no interval: it would be that of one row, not of the largest of
+// many.
+void SayRatio(const std::vector<const CostRow*>& told, CostStudy& study) {
+  if (told.empty()) return;
+  const std::vector<double> ratios = RatiosOf(told);
+  const double mean = GeometricMean(ratios);
+  const bool single = told.size() == 1;
+  if (single) {
+    const CostRow& row = *told[0];
+    study.headlines.push_back(
+        fmt::format("A deterministic step takes {} times as long ({}; {}) as one as the plan says.",
+                    RatioText(row.ratio), WhereOf(row), DrawsOf(row)));
+  } else {
+    study.headlines.push_back(fmt::format(
+        "A deterministic step takes {:.3f} times as long as one as the plan says, the geometric "
+        "mean of {} rows ({}).",
+        mean, told.size(), RangeOf(ratios)));
+  }
+  study.headlines.push_back(fmt::format(
+      "At this {} one deterministic run takes {} of the time of {} runs as the plan says. It "
+      "answers for one draw of the seeded sources, without the noise of the machine; other draws "
+      "must be trained in either way.",
+      single ? "ratio" : "mean", Percent(mean / kNoisyRuns, 0), kNoisyRuns));
+}
+
 void AddHeadlines(CostStudy& study) {
   std::vector<const CostRow*> told;
   std::vector<const CostRow*> vacuous;
@@ -268,37 +312,16 @@ void AddHeadlines(CostStudy& study) {
     if (!row.ratio.value) continue;
     (row.vacuous.empty() ? told : vacuous).push_back(&row);
   }
-  const auto by_ratio = [](const CostRow* a, const CostRow* b) {
-    return *a->ratio.value < *b->ratio.value;
-  };
-  if (!told.empty()) {
-    const CostRow& least = **std::ranges::min_element(told, by_ratio);
-    const CostRow& most = **std::ranges::max_element(told, by_ratio);
-    const std::string single = told.size() == 1 ? "" : "from ";
-    study.headlines.push_back(fmt::format(
-        "A deterministic step takes {}{} times as long ({}; {}){} as one as the plan says.", single,
-        RatioText(least.ratio), WhereOf(least), DrawsOf(least),
-        told.size() == 1 ? ""
-                         : fmt::format(" to {} times as long ({}; {})", RatioText(most.ratio),
-                                       WhereOf(most), DrawsOf(most))));
-    study.headlines.push_back(fmt::format(
-        "At {} ratio one deterministic run takes {} of the time of {} runs as the plan says. It "
-        "answers for one draw of the seeded sources, without the noise of the machine; other draws "
-        "must be trained in either way.",
-        told.size() == 1 ? "this" : "the largest", Percent(*most.ratio.value / kNoisyRuns, 0),
-        kNoisyRuns));
-  }
+  SayRatio(told, study);
   if (vacuous.empty()) return;
   const bool known = std::ranges::all_of(vacuous, [](auto* row) { return !row->bits.empty(); });
   const bool equal =
       known && std::ranges::all_of(vacuous, [](auto* row) { return row->bits == "equal"; });
   study.headlines.push_back(fmt::format(
-      "Vacuous in {} of {}: there both arms do the same by construction{}, and their ratio, {} to "
-      "{}, is what the clock of this machine can tell apart.",
+      "Vacuous in {} of {}: there both arms do the same by construction{}, and their ratio, {}, is "
+      "what the clock of this machine can tell apart.",
       Counted(static_cast<int64_t>(vacuous.size()), "row"), told.size() + vacuous.size(),
-      equal ? " and end in equal bits" : "",
-      fmt::format("{:.3f}", *(*std::ranges::min_element(vacuous, by_ratio))->ratio.value),
-      fmt::format("{:.3f}", *(*std::ranges::max_element(vacuous, by_ratio))->ratio.value)));
+      equal ? " and end in equal bits" : "", RangeOf(RatiosOf(vacuous))));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fmt/format.h"
@@ -152,6 +153,14 @@ void WarnOfCounts(const Gathered& gathered, const CellFacts& cell, const Cohort&
     warnings.Warn(subject, fmt::format("{} of {} finished members have no usable predictions.",
                                        counts.without_predictions, counts.done));
   }
+}
+
+// A study that somebody has cut short is whole: when to stop may have followed from a look at it.
+void WarnOfCancelled(Study& study) {
+  const MemberCounts& counts = study.counts;
+  if (study.interim || counts.cancelled == 0) return;
+  std::string text = CancelledText(counts, "tests and intervals promise") + ".";
+  study.warnings.insert(study.warnings.begin(), Warning{"warning", "sweep", std::move(text)});
 }
 
 void WarnOfChecks(const Study& study, Warnings& warnings) {
@@ -322,6 +331,7 @@ std::vector<EnvironmentRow> BuildEnvironment(const Gathered& gathered) {
 }
 
 void AddWarnings(const Gathered& gathered, Study& study) {
+  WarnOfCancelled(study);
   Warnings warnings(study);
   if (gathered.members.empty()) warnings.Warn("sweep", "It has no members.");
   const bool answers = std::ranges::any_of(

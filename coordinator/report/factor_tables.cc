@@ -62,7 +62,7 @@ void AddComparisons(const std::string& heading, const std::vector<Comparison>& c
   page.Line(
       "draws: independent draws of the seeded sources, the n of each row, never copies of one; "
       "shift of the mean: churn of unequal replicates across, less the mean inside A and B; p: "
-      "exact test of no shift, and its p after Holm over the comparisons of the plan, not below "
+      "exact test of no shift, and its p after Holm over the comparisons of the study, not below "
       "that of all sides at once, which is corrected over the tests of the study.");
   for (const SettingTest& test : tests) page.Line("- " + test.text);
 }

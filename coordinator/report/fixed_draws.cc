@@ -4,9 +4,12 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "coordinator/analysis/spread.h"
 #include "coordinator/report/words.h"
@@ -19,8 +22,20 @@ using DrawKey = std::pair<uint32_t, uint32_t>;  // Block; replicate, 0 where all
 // Accuracies of all members of each draw.
 using Draws = std::map<DrawKey, std::vector<double>>;
 
+// Where draws are set against each other. What is off, the class and the stack move the accuracy,
+// too, and that is no draw's doing.
+struct Place {
+  std::vector<AxisSetting> axes;
+  size_t set = 0;
+  std::string hardware;
+  std::string stack;
+  std::vector<NoiseSource> off;
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+
 struct Point {
   std::string axes_label;
+  std::string on;  // " on cpu-a": where the study has several classes or stacks.
   Draws held;
   Draws free;
   std::set<std::string> held_plans;
@@ -40,6 +55,16 @@ std::string Names(const std::set<std::string>& plans) {
   return Listed(std::vector<std::string>(plans.begin(), plans.end()));
 }
 
+std::string OnOf(const Gathered& gathered, const CellInput& cell) {
+  const bool several_classes = std::ranges::any_of(gathered.cells, [&](const CellFacts& other) {
+    return other.input->hardware != cell.hardware;
+  });
+  std::vector<std::string> names;
+  if (several_classes) names.push_back(HardwareName(cell.hardware));
+  if (HaveSeveralStacks(gathered.cells)) names.push_back(StackName(cell.stack));
+  return names.empty() ? "" : fmt::format(" on {}", fmt::join(names, ", "));
+}
+
 void Judge(const Point& point, std::vector<FixedDraw>& outside) {
   if (point.free.size() < 3) return;
   std::vector<double> free;
@@ -54,11 +79,10 @@ void Judge(const Point& point, std::vector<FixedDraw>& outside) {
     const std::string block =
         point.held.size() == 1 ? "The one draw" : fmt::format("The draw of block {}", key.first);
     draw.text = fmt::format(
-        "{} of {} that {} {} on{} has a mean top-1 of {}, {} all {} draws of {} ({} to {}): "
-        "what "
+        "{} of {} that {} {} on{} has a mean top-1 of {}{}, {} all {} draws of {} ({} to {}): what "
         "is said of it may not hold for others. By chance one draw lies outside {} others in {}.",
         block, Listed(point.sources), Names(point.held_plans),
-        point.held_plans.size() == 1 ? "hangs" : "hang", at, Percent(accuracy, 2),
+        point.held_plans.size() == 1 ? "hangs" : "hang", at, Percent(accuracy, 2), point.on,
         accuracy < *lowest ? "below" : "above", n, Names(point.free_plans), Percent(*lowest, 2),
         Percent(*highest, 2), n, Percent(2.0 / static_cast<double>(n + 1), 0));
     outside.push_back(std::move(draw));
@@ -68,10 +92,12 @@ void Judge(const Point& point, std::vector<FixedDraw>& outside) {
 }  // namespace
 
 std::vector<FixedDraw> BuildFixedDraws(const Gathered& gathered) {
-  std::map<std::pair<std::vector<AxisSetting>, size_t>, Point> points;
+  std::map<Place, Point> points;
   for (const CellFacts& cell : gathered.cells) {
-    Point& point = points[{cell.input->axes, cell.set}];
+    const CellInput& input = *cell.input;
+    Point& point = points[{input.axes, cell.set, input.hardware, input.stack, cell.off}];
     point.axes_label = cell.axes_label;
+    point.on = OnOf(gathered, input);
     if (!cell.seeded_free && !cell.held.empty()) {
       AddMembers(gathered, cell, false, point.held);
       point.held_plans.insert(cell.input->plan);
@@ -82,7 +108,7 @@ std::vector<FixedDraw> BuildFixedDraws(const Gathered& gathered) {
     }
   }
   std::vector<FixedDraw> outside;
-  for (const auto& [key, point] : points) Judge(point, outside);
+  for (const auto& [place, point] : points) Judge(point, outside);
   return outside;
 }
 

@@ -1,6 +1,7 @@
 #include "coordinator/report/gate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -74,25 +75,35 @@ GateBits BitsOf(const std::string& name, const GateSide& a, const GateSide& b) {
   return bits;
 }
 
-// Whether the two sides gave the same answers wherever they had the same draws.
-bool AnswersAgree(const GateBits& bits) {
+// Pairs of the same draws, where the two sides gave the same answers in all of them; else 0.
+int64_t EqualPairs(const GateBits& bits) {
   const bool all_told = bits.churn.n == bits.pairs;
-  return bits.pairs > 0 && (bits.identical == bits.pairs || (all_told && bits.churn.value == 0.0));
+  const bool agree = bits.identical == bits.pairs || (all_told && bits.churn.value == 0.0);
+  return agree ? bits.pairs : 0;
 }
 
-// Of figures that differ in no draw, equal answers are a reason to pass; without these there is
-// nothing that tells how far a next draw could lie.
-void Judge(const Difference& difference, bool answers_agree, GateFigure& figure) {
+// Of n draws none answers otherwise: the upper end of a one-sided interval at 95 % (Clopper and
+// Pearson) of the share that do.
+double MostOtherwise(int64_t n) {
+  return 1 - std::pow(analysis::kLevel, 1 / static_cast<double>(n));
+}
+
+// Of figures that differ in no draw, equal answers are a reason to pass, though no test; without
+// these there is nothing that tells how far a next draw could lie.
+void Judge(const Difference& difference, int64_t equal_pairs, const GateSetting& setting,
+           GateFigure& figure) {
   Estimate& estimate = figure.difference;
   estimate.unit = "fraction";
   estimate.n = difference.n;
   estimate.value = difference.value;
   if (difference.degrees <= 0) {
+    const int64_t equal = std::min(difference.n, equal_pairs);  // Unpaired, replicates may miss.
     if (difference.n < kLeastDraws) {
       figure.note = fmt::format("needs three draws a side, there are {}", difference.n);
-    } else if (difference.value == 0 && answers_agree) {
+    } else if (difference.value == 0 && equal >= kLeastDraws) {
       figure.verdict = Verdict::kPass;
-      figure.note = fmt::format("equal answers in each of {}", Counted(difference.n, "draw"));
+      figure.most_otherwise = MostOtherwise(equal);
+      figure.note = EqualAnswersText(setting, equal, *figure.most_otherwise);
     } else if (difference.value == 0) {
       figure.note = "0 in every draw: there is no error to go by";
     } else {
@@ -197,18 +208,19 @@ GateFigure FigureOf(Meeting& meeting, FigureKind kind, const GateBits& bits, Gat
   }
   figure.a = of_a->all;
   figure.b = of_b->all;
-  Judge(analysis::DifferenceOf(*of_a, *of_b, meeting.paired), AnswersAgree(bits), figure);
+  Judge(analysis::DifferenceOf(*of_a, *of_b, meeting.paired), EqualPairs(bits), setting, figure);
   return figure;
 }
 
-GateFigure ShiftFigureOf(const Meeting& meeting, const GateBits& bits, double margin) {
+GateFigure ShiftFigureOf(const Meeting& meeting, const GateBits& bits, const GateSetting& setting,
+                         double margin) {
   GateFigure figure;
   figure.figure = "shift";
   figure.margin = margin;
   // Over blocks of other draws, what moves the answers may be these.
   const bool told = !meeting.over_blocks || meeting.paired;
   if (const std::optional<Difference> shift = told ? ShiftOf(meeting) : std::nullopt) {
-    Judge(*shift, AnswersAgree(bits), figure);
+    Judge(*shift, EqualPairs(bits), setting, figure);
     return figure;
   }
   figure.note = told ? meeting.TooFew() : "the blocks of A and B are other draws";
@@ -241,13 +253,14 @@ GateSetting SettingBetween(const std::string& name, const GateSide& a, const Gat
       !one_block && !(meeting.a.ReplicatesAreItsDraws() && meeting.b.ReplicatesAreItsDraws());
   const bool same_draws = ShareDraws(a, b);
   meeting.paired = same_draws && (meeting.over_blocks || meeting.seeded_free);
+  setting.held = NamesOf(first.held);
   if (!same_draws && !meeting.over_blocks) setting.other_draws = NamesOf(first.held);
   setting.paired = meeting.paired;
   setting.over_blocks = meeting.over_blocks;
   const GateBits bits = BitsOf(name, a, b);
   setting.figures.push_back(FigureOf(meeting, kChurn, bits, setting, options.margins.churn));
   setting.figures.push_back(FigureOf(meeting, kAccuracy, bits, setting, options.margins.top1));
-  setting.figures.push_back(ShiftFigureOf(meeting, bits, options.margins.shift));
+  setting.figures.push_back(ShiftFigureOf(meeting, bits, setting, options.margins.shift));
   return setting;
 }
 
@@ -269,6 +282,18 @@ void NoteErrors(const Gathered& side, std::string_view name, std::vector<std::st
       notes.push_back(fmt::format("{}, {}: {}", name, warning.subject, warning.text));
     }
   }
+}
+
+void NoteCancelled(const std::map<MeetingKey, GateSide>& sides, std::string_view name,
+                   std::vector<std::string>& notes) {
+  MemberCounts all;
+  for (const auto& [key, side] : sides) {
+    const MemberCounts counts = side.Counts();
+    all.cancelled += counts.cancelled;
+    all.total += counts.total;
+  }
+  if (all.cancelled == 0) return;
+  notes.push_back(fmt::format("{}: {}", name, CancelledText(all, "the verdict promises")));
 }
 
 // Members of the side are still to come.
@@ -322,7 +347,7 @@ absl::StatusOr<Gate> CompareStudies(const StudyInput& a, const StudyInput& b,
     NF_RETURN_IF_ERROR(CheckAlike(side_a, side_b));
     const std::string name = NameOf(key, side_a);
     if (side_a.SharesDraws() || side_b.SharesDraws()) {
-      gate.notes.push_back(name + " is left out: its members share draws by design");
+      gate.not_judged.push_back(name);
     } else if (side_a.cells[0]->all_fixed) {
       gate.bits.push_back(BitsOf(name, side_a, side_b));
     } else {
@@ -338,6 +363,10 @@ absl::StatusOr<Gate> CompareStudies(const StudyInput& a, const StudyInput& b,
     gate.notes.push_back(name + ": on B only");
   }
   NoteSettings(a, b, gate.notes);
+  if (!gate.interim) {
+    NoteCancelled(sides.a, "A", gate.notes);
+    NoteCancelled(sides.b, "B", gate.notes);
+  }
   NoteErrors(of_a, "A", gate.notes);
   NoteErrors(of_b, "B", gate.notes);
   Decide(gate);

@@ -38,7 +38,8 @@ struct GateOptions {
   bool same_bits = false;  // Where nothing is free, other bits are a failure.
 };
 
-// Pass: within the margin (two one-sided tests at 5 %). Fail: beyond it (a 95 % interval of B - A,
+// Pass: within the margin (two one-sided tests at 5 %), or, where there is no error to test by,
+// equal answers in each of three draws or more. Fail: beyond it (a 95 % interval of B - A,
 // corrected by Holm over all figures). Else inconclusive.
 enum class Verdict : uint8_t { kPass, kFail, kInconclusive };
 
@@ -53,6 +54,9 @@ struct GateFigure {
   std::optional<double> p_equivalent;
   std::optional<double> p_beyond;
   std::optional<double> p_holm;  // Of p_beyond.
+  // Of what passes by equal answers, which is no test: the largest share of draws that answer
+  // otherwise, at 95 %.
+  std::optional<double> most_otherwise;
   Verdict verdict = Verdict::kInconclusive;
   std::optional<int64_t> draws_to_decide;  // A side; where inconclusive.
   std::string note;                        // Why it is not decided, or what else decided it.
@@ -81,7 +85,8 @@ struct GateSetting {
   bool over_blocks = false;      // The draws are blocks.
   bool under_trained_a = false;  // Nothing is judged by it.
   bool under_trained_b = false;
-  std::vector<std::string> other_draws;  // Held sources of which A and B have other draws.
+  std::vector<std::string> held;  // Sources; unless over blocks, all is at one draw of these.
+  std::vector<std::string> other_draws;  // Those of which A and B have other draws.
   std::vector<GateFigure> figures;
 };
 
@@ -104,15 +109,17 @@ struct Gate {
   std::vector<GateBits> bits;
   bool interim = false;             // Members of a side are still to come: nothing passes or fails.
   std::vector<std::string> only_a;  // Settings that B has not: then it does not pass.
-  std::vector<std::string> notes;   // What differs besides, what was left out.
+  std::vector<std::string> not_judged;  // Settings of both whose members share draws: likewise.
+  std::vector<std::string> notes;       // What differs besides.
   Verdict verdict = Verdict::kInconclusive;
   std::vector<std::string> findings;  // In words; the verdict first.
 };
 
 // Cells meet by plan, point of the axes, hardware class and stack; where each side has one class or
-// one stack, whatever these are. Pass when all figures pass, nothing of A is missing on B and B
-// lost no larger share of its members; fail when any figure fails. InvalidInput where nothing
-// meets, a plan frees other sources on B, or the sides were tested on other examples.
+// one stack, whatever these are. Pass when all figures pass, nothing of A is missing on B, all that
+// both have was judged and B lost no larger share of its members; fail when any figure fails.
+// InvalidInput where nothing meets, a plan frees other sources on B, or the sides were tested on
+// other examples.
 absl::StatusOr<Gate> CompareStudies(const StudyInput& a, const StudyInput& b,
                                     const GateOptions& options);
 

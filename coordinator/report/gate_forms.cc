@@ -46,7 +46,8 @@ TextRows RowsOf(const Gate& gate) {
 constexpr const char* kLegend =
     "churn, top-1: the means of A and B; shift: churn between a member of A and one of B, less "
     "the mean churn inside; p outside: of two one-sided tests that B lies outside the margin, "
-    "pass at 5 % and below. Fail: a 95 % interval beyond the margin, after Holm over all figures.";
+    "pass at 5 % and below; without one, equal answers in every draw pass, which is no test. Fail: "
+    "a 95 % interval beyond the margin, after Holm over all figures.";
 
 std::string Escaped(const std::string& text) {
   std::string out;
@@ -75,6 +76,7 @@ Json FigureJson(const GateFigure& figure) {
           {"p_equivalent", Number(figure.p_equivalent)},
           {"p_beyond", Number(figure.p_beyond)},
           {"p_holm", Number(figure.p_holm)},
+          {"most_otherwise", Number(figure.most_otherwise)},
           {"verdict", Word(figure.verdict)},
           {"draws_to_decide", figure.draws_to_decide ? Json(*figure.draws_to_decide) : Json()},
           {"note", figure.note}};
@@ -93,6 +95,7 @@ Json SettingJson(const GateSetting& setting) {
           {"lost_b", setting.losses.b},
           {"under_trained_a", setting.under_trained_a},
           {"under_trained_b", setting.under_trained_b},
+          {"held", setting.held},
           {"other_draws", setting.other_draws},
           {"figures", List(setting.figures, FigureJson)}};
 }
@@ -126,6 +129,9 @@ std::vector<Case> CasesOf(const Gate& gate) {
   std::vector<Case> cases;
   for (const std::string& name : gate.only_a) {
     cases.push_back({name, "present", "error", "on A only"});
+  }
+  for (const std::string& name : gate.not_judged) {
+    cases.push_back({name, "judged", "error", "left out: its members share draws by design"});
   }
   const auto add_members = [&](const auto& of) {
     cases.push_back({of.setting, "members", of.losses.MoreOnB() ? "error" : "", LostText(of)});
@@ -241,10 +247,12 @@ std::string GateJson(const Gate& gate) {
                        {"shift", gate.options.margins.shift}}},
                      {"same_bits", gate.options.same_bits},
                      {"verdict", Word(gate.verdict)},
+                     {"equal_answers", EqualAnswersOf(gate)},
                      {"findings", gate.findings},
                      {"settings", List(gate.settings, SettingJson)},
                      {"bits", List(gate.bits, bits)},
                      {"only_a", gate.only_a},
+                     {"not_judged", gate.not_judged},
                      {"notes", gate.notes}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

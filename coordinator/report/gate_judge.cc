@@ -39,6 +39,7 @@ void JudgeFigures(Gate& gate) {
       }
       figure.verdict = Verdict::kInconclusive;
       figure.draws_to_decide.reset();
+      figure.most_otherwise.reset();
       figure.note = doubt;
     }
   }
@@ -58,7 +59,7 @@ void JudgeFigures(Gate& gate) {
 
 void Decide(Gate& gate) {
   JudgeFigures(gate);
-  bool all_pass = gate.only_a.empty() && !gate.interim;
+  bool all_pass = gate.only_a.empty() && gate.not_judged.empty() && !gate.interim;
   bool any_fails = false;
   for (const GateSetting& setting : gate.settings) {
     all_pass &= !setting.losses.MoreOnB();

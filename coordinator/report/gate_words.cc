@@ -1,6 +1,7 @@
 #include "coordinator/report/gate_words.h"
 
 #include <algorithm>
+#include <set>
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -35,33 +36,81 @@ bool IsWhole(const Gate& gate) {
          std::ranges::all_of(gate.bits, whole);
 }
 
+// " at this one init and data_order": what the draws of the setting are draws at.
+std::string AtDrawOf(const GateSetting& setting) {
+  if (!setting.other_draws.empty()) return "";  // A and B have not the same one.
+  return AtOneDraw(setting.held, setting.over_blocks ? 2 : 1);
+}
+
+// Of the settings that have figures of this verdict: ", at this one init" where all have that draw,
+// ", of impl at this one init" where some have.
+std::string AtDrawsOf(const Gate& gate, Verdict verdict) {
+  std::set<std::string> all;
+  std::vector<std::string> of_plans;
+  for (const GateSetting& setting : gate.settings) {
+    if (std::ranges::count(setting.figures, verdict, &GateFigure::verdict) == 0) continue;
+    const std::string at = AtDrawOf(setting);
+    all.insert(at);
+    const std::string of_plan = "of " + setting.plan + at;
+    if (at.empty() || std::ranges::find(of_plans, of_plan) != of_plans.end()) continue;
+    of_plans.push_back(of_plan);
+  }
+  if (of_plans.empty()) return "";
+  return all.size() == 1 ? "," + *all.begin() : ", " + Listed(of_plans);
+}
+
 std::string FailText(const Gate& gate) {
   const int64_t figures = CountOf(gate, Verdict::kFail);
   const bool bits = gate.options.same_bits && std::ranges::any_of(gate.bits, HasOtherBits);
-  const std::string beyond = fmt::format("{} beyond the margin", Counted(figures, "figure"));
+  const std::string beyond = fmt::format("{} beyond the margin{}", Counted(figures, "figure"),
+                                         AtDrawsOf(gate, Verdict::kFail));
   return fmt::format("Fail: B is not what A is: {}.", figures == 0 ? "it has other bits"
                                                       : bits       ? beyond + ", and other bits"
                                                                    : beyond);
 }
 
-std::string VerdictText(const Gate& gate) {
-  if (gate.verdict == Verdict::kFail) return FailText(gate);
-  const int64_t passed = CountOf(gate, Verdict::kPass);
-  const int64_t all = passed + CountOf(gate, Verdict::kInconclusive);
-  if (gate.verdict == Verdict::kPass) {
-    return all == 0 ? "Pass: B has the bits of A."
-                    : fmt::format("Pass: B is equivalent to A in {} (two one-sided tests at 5 %).",
-                                  all == 1 ? "its figure" : fmt::format("all {} figures", all));
-  }
-  if (passed == all) {
+// Equal answers are no test: of these nothing is said to be equivalent.
+std::string PassText(const Gate& gate) {
+  const int64_t all = CountOf(gate, Verdict::kPass);
+  const int64_t equal = EqualAnswersOf(gate);
+  if (all == 0) return "Pass: B has the bits of A.";
+  const std::string at = AtDrawsOf(gate, Verdict::kPass);
+  if (equal == all) {
     return fmt::format(
-        "Inconclusive: {}, but {}.",
-        all == 0 ? "nothing is shown to differ" : "every figure is inside its margin",
-        IsWhole(gate) ? "not all bits could be compared" : "B is not whole");
+        "Pass: B has the answers of A in every draw{} (all {} figures by equal answers, which is "
+        "no test).",
+        at, all);
+  }
+  if (equal == 0) {
+    return fmt::format(
+        "Pass: B is equivalent to A in all {} figures (two one-sided tests at 5 %){}.", all, at);
   }
   return fmt::format(
-      "Inconclusive: {} of {} figures lie inside their margins, none is shown to lie outside.",
-      passed, all);
+      "Pass: B is equivalent to A in {} of {} figures (two one-sided tests at 5 %), and {} pass by "
+      "equal answers (which is no test){}.",
+      all - equal, all, equal, at);
+}
+
+std::string VerdictText(const Gate& gate) {
+  if (gate.verdict == Verdict::kFail) return FailText(gate);
+  if (gate.verdict == Verdict::kPass) return PassText(gate);
+  const int64_t passed = CountOf(gate, Verdict::kPass);
+  const int64_t all = passed + CountOf(gate, Verdict::kInconclusive);
+  const int64_t equal = EqualAnswersOf(gate);
+  const std::string how =
+      (equal == 0 ? "" : fmt::format(" ({} by equal answers, which is no test)", equal)) +
+      AtDrawsOf(gate, Verdict::kPass);
+  if (passed == all) {
+    return fmt::format(
+        "Inconclusive: {}{}, but {}.",
+        all == 0 ? "nothing is shown to differ" : "every figure is inside its margin", how,
+        !IsWhole(gate)             ? "B is not whole"
+        : !gate.not_judged.empty() ? "not everything was judged"
+                                   : "not all bits could be compared");
+  }
+  return fmt::format(
+      "Inconclusive: {} of {} figures lie inside their margins{}, none is shown to lie outside.",
+      passed, all, how);
 }
 
 std::string FigureText(const Gate& gate, const GateSetting& setting, const GateFigure& figure) {
@@ -79,10 +128,18 @@ std::string FigureText(const Gate& gate, const GateSetting& setting, const GateF
   return fmt::format("{} is not decided: {}.", subject, OpenText(setting, figure));
 }
 
-// What is wrong with B besides its figures.
+std::string LeftOutText(const std::string& setting) {
+  return setting + " is left out: its members share draws by design";
+}
+
+// What keeps B from passing besides its figures.
 void AddDoubts(const Gate& gate, std::vector<std::string>& findings) {
   for (const std::string& name : gate.only_a) {
     findings.push_back(fmt::format("{}: on A only, so that B does not pass.", name));
+  }
+  for (const std::string& name : gate.not_judged) {
+    findings.push_back(LeftOutText(name) +
+                       ", so that B does not pass; --plan judges another plan alone.");
   }
   const auto add_lost = [&](const auto& of) {
     if (!of.losses.MoreOnB()) return;
@@ -93,6 +150,17 @@ void AddDoubts(const Gate& gate, std::vector<std::string>& findings) {
     add_lost(setting);
     if (setting.under_trained_b && !setting.under_trained_a) {
       findings.push_back(setting.setting + ": B is under-trained, A is not.");
+    }
+  }
+}
+
+// Once for each setting, but where its figures have other numbers of draws.
+void AddEqualAnswers(const Gate& gate, std::vector<std::string>& findings) {
+  for (const GateSetting& setting : gate.settings) {
+    std::set<std::string> notes;
+    for (const GateFigure& figure : setting.figures) {
+      if (!figure.most_otherwise || !notes.insert(figure.note).second) continue;
+      findings.push_back(fmt::format("{}: {}.", setting.setting, figure.note));
     }
   }
 }
@@ -154,10 +222,26 @@ std::string MarginText(const GateFigure& figure) {
 
 std::string DrawsText(const GateSetting& setting) {
   const std::string_view what = setting.over_blocks ? "block" : "draw";
-  if (setting.paired) return "paired, n = " + Counted(setting.draws_a, what);
+  const std::string at = AtDrawOf(setting);
+  if (setting.paired) return fmt::format("paired, n = {}{}", Counted(setting.draws_a, what), at);
   return setting.draws_a == setting.draws_b
-             ? fmt::format("n = {} each", Counted(setting.draws_a, what))
-             : fmt::format("n = {} and {}", setting.draws_a, Counted(setting.draws_b, what));
+             ? fmt::format("n = {} each{}", Counted(setting.draws_a, what), at)
+             : fmt::format("n = {} and {}{}", setting.draws_a, Counted(setting.draws_b, what), at);
+}
+
+std::string EqualAnswersText(const GateSetting& setting, int64_t n, double most_otherwise) {
+  const std::string_view what = setting.over_blocks ? "block" : "draw";
+  return fmt::format("equal answers in each of {}{}: at most {} of {}s answer otherwise, at 95 %",
+                     Counted(n, what), AtDrawOf(setting), Percent(most_otherwise, 1), what);
+}
+
+int64_t EqualAnswersOf(const Gate& gate) {
+  int64_t count = 0;
+  for (const GateSetting& setting : gate.settings) {
+    count += std::ranges::count_if(
+        setting.figures, [](const GateFigure& f) { return f.most_otherwise.has_value(); });
+  }
+  return count;
 }
 
 std::string OpenText(const GateSetting& setting, const GateFigure& figure) {
@@ -205,6 +289,7 @@ std::vector<std::string> FindingsOf(const Gate& gate) {
     }
   }
   AddDoubts(gate, findings);
+  AddEqualAnswers(gate, findings);
   add_bits(/*failed=*/false);
   return findings;
 }
@@ -218,7 +303,7 @@ std::string NothingMeets(const Gate& gate, const Gathered& a, const Gathered& b)
     return "A and B have only plans in common that leave nothing to chance; --same-bits compares "
            "those";
   }
-  if (!gate.notes.empty()) return gate.notes[0];
+  if (!gate.not_judged.empty()) return LeftOutText(gate.not_judged[0]);
   const auto classes = [](const Gathered& side) {
     const std::vector<std::string> names =
         ValuesOf(side, [](const CellInput& cell) -> const std::string& { return cell.hardware; });

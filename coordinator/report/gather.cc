@@ -41,6 +41,8 @@ CellFacts FactsOf(const CellInput& cell) {
       (IsPhysical(source) ? facts.free_physical : facts.free_seeded).push_back(source);
     } else if (state == SourceState::kFixed && acts && IsDraw(source)) {
       facts.held.push_back(source);
+    } else if (state == SourceState::kOff) {
+      facts.off.push_back(source);
     }
   }
   const bool unknown = cell.sources.empty();

@@ -39,7 +39,8 @@ struct CellFacts {
   // independent draws.
   std::vector<NoiseSource> shared;
   std::vector<NoiseSource> idle;  // Free.
-  bool seeded_free = false;       // A seeded source is free.
+  std::vector<NoiseSource> off;
+  bool seeded_free = false;  // A seeded source is free.
   bool under_trained = false;
 };
 

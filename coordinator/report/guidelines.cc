@@ -12,6 +12,7 @@
 #include "coordinator/report/comparison_words.h"
 #include "coordinator/report/contrast_words.h"
 #include "coordinator/report/decompositions.h"
+#include "coordinator/report/gate.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -20,8 +21,9 @@ namespace {
 using Guidelines = std::vector<std::string>;
 
 // As the gate has them where nobody says otherwise.
-constexpr double kTop1Margin = 0.005;
-constexpr double kShiftMargin = 0.01;
+constexpr double kChurnMargin = Margins{}.churn;
+constexpr double kTop1Margin = Margins{}.top1;
+constexpr double kShiftMargin = Margins{}.shift;
 constexpr int64_t kMostMembers = 10000;
 // A source is worth holding by itself from here on.
 constexpr double kWorthHolding = 0.2;
@@ -162,10 +164,15 @@ void SayMembers(const Study& study, const std::string& plan, Guidelines& guideli
   guidelines.push_back(fmt::format("{} ({}).", text, rests));
 }
 
-// How far its top-1 may lie from 0, by its interval.
-double MostOfTop1(const Comparison& comparison) {
-  const Estimate& difference = comparison.accuracy_difference;
+// How far it may lie from 0, by its interval.
+double MostOf(const Estimate& difference) {
   return std::max(std::abs(*difference.low), std::abs(*difference.high));
+}
+
+double MostOfTop1(const Comparison& comparison) { return MostOf(comparison.accuracy_difference); }
+
+Question QuestionOf(Factor factor) {
+  return factor == Factor::kStack ? Question::kStack : Question::kHardware;
 }
 
 // What is shown to differ between two classes, or stacks, in a plan: "top-1 between cpu-a and cpu-b
@@ -196,11 +203,102 @@ const Comparison* WidestTop1(const std::vector<Comparison>& all, const std::stri
   return widest;
 }
 
-// Whether members of two classes, or stacks, may be taken for members of one: where neither the
-// mean answer nor top-1 differs by the gate's margins. A shift is a squared distance, which alone
-// says little of a small loss everywhere.
+// Whether the contrast sets the sides of the comparison against each other, either way round.
+bool IsOfSides(const Contrast& contrast, const Comparison& comparison) {
+  const bool of_stacks = comparison.factor == Factor::kStack;
+  const std::string& a = of_stacks ? comparison.stack_a : comparison.hardware_a;
+  const std::string& b = of_stacks ? comparison.stack_b : comparison.hardware_b;
+  return contrast.question == QuestionOf(comparison.factor) && contrast.plan == comparison.plan &&
+         ((contrast.a == a && contrast.b == b) || (contrast.a == b && contrast.b == a));
+}
+
+// How far the churn inside one side may lie from that inside the other; absent: that is not known.
+// The contrast of the sides is of the mean over all settings, in which that of one is thinned out:
+// of several each goes by the far ends of what is inside its sides.
+std::optional<double> MostOfChurn(const Comparison& comparison, const std::vector<Comparison>& all,
+                                  const std::vector<Contrast>& contrasts) {
+  const auto contrast = std::ranges::find_if(
+      contrasts, [&](const Contrast& one) { return IsOfSides(one, comparison); });
+  if (contrast == contrasts.end()) return std::nullopt;
+  const auto settings =
+      std::ranges::count_if(all, [&](const Comparison& one) { return IsOfSides(*contrast, one); });
+  if (settings > 1) {
+    const Estimate& a = comparison.churn_within_a;
+    const Estimate& b = comparison.churn_within_b;
+    if (!a.high || !b.high) return std::nullopt;
+    return std::max(*b.high - *a.low, *a.high - *b.low);
+  }
+  const auto churn = std::ranges::find(contrast->figures, "churn", &FigureContrast::figure);
+  if (churn == contrast->figures.end() || !churn->estimate.high) return std::nullopt;
+  return MostOf(churn->estimate);
+}
+
+struct ChurnBetween {
+  const Comparison* comparison = nullptr;
+  double most = 0;
+};
+
+// Of the comparison of the plan whose churn may differ most; absent: of one that is not known.
+std::optional<ChurnBetween> WidestChurn(const std::vector<Comparison>& all,
+                                        const std::vector<Contrast>& contrasts,
+                                        const std::string& plan) {
+  ChurnBetween widest;
+  for (const Comparison& comparison : all) {
+    if (comparison.plan != plan) continue;
+    const std::optional<double> most = MostOfChurn(comparison, all, contrasts);
+    if (!most) return std::nullopt;
+    if (widest.comparison == nullptr || *most > widest.most) widest = {&comparison, *most};
+  }
+  return widest;
+}
+
+// "a shift of the mean answer by up to 1.30 % is not excluded (algo: cpu-a against cpu-d; n = 8
+// draws)"
+std::string NotExcluded(std::string_view what, double most, const Comparison& of) {
+  return fmt::format("{} by up to {} is not excluded ({}; n = {})", what, Percent(most, 2),
+                     of.label, Counted(of.draws, "draw"));
+}
+
+// Of two classes, or stacks, between which nothing is shown: whether neither the mean answer nor
+// churn nor top-1 differs by the gate's margins. `decided`: that all of them have what it needs.
+void SayPooling(const Comparison& worst, bool decided, const std::vector<Comparison>& all,
+                const std::vector<Contrast>& contrasts, Guidelines& guidelines) {
+  const double shift = std::max(0.0, *worst.churn_excess.high);
+  const Comparison* const widest = WidestTop1(all, worst.plan);
+  const std::optional<ChurnBetween> churn = WidestChurn(all, contrasts, worst.plan);
+  const bool shift_is_small = decided && shift < kShiftMargin;
+  const bool top1_is_small = widest != nullptr && MostOfTop1(*widest) < kTop1Margin;
+  const bool churn_is_small = churn && churn->most < kChurnMargin;
+  if (shift_is_small && top1_is_small && churn_is_small) {
+    guidelines.push_back(fmt::format(
+        "Members of these {} may be pooled under {}: between no two does the mean answer shift by "
+        "{} or more, nor churn differ by {}, nor top-1 by {}; at most {} ({}; n = {}), {} and {}.",
+        SidesWord(worst.factor), worst.plan, Percent(kShiftMargin, 2), Percent(kChurnMargin, 2),
+        Percent(kTop1Margin, 2), Percent(shift, 2), worst.label, Counted(worst.draws, "draw"),
+        Percent(churn->most, 2), Percent(MostOfTop1(*widest), 2)));
+    return;
+  }
+  std::string why;
+  if (!shift_is_small) {
+    why = NotExcluded("a shift of the mean answer", shift, worst);
+  } else if (widest == nullptr) {
+    why = "how far top-1 differs is not known of every two";
+  } else if (!top1_is_small) {
+    why = NotExcluded("a difference of top-1", MostOfTop1(*widest), *widest);
+  } else if (!churn) {
+    why = "how far churn differs is not known of every two";
+  } else {
+    why = NotExcluded("a difference of churn", churn->most, *churn->comparison);
+  }
+  guidelines.push_back(
+      fmt::format("Whether members of different {} may be pooled under {} is open: {}.",
+                  SidesWord(worst.factor), worst.plan, why));
+}
+
+// Whether members of two classes, or stacks, may be taken for members of one. A shift is a squared
+// distance, which alone says little of a small loss everywhere.
 void SayMixing(const std::vector<SettingTest>& tests, const std::vector<Comparison>& all,
-               const std::vector<std::string>& differ, const std::string& plan,
+               const std::vector<Contrast>& contrasts, const std::string& plan,
                Guidelines& guidelines) {
   std::vector<std::string> shifted;
   for (const SettingTest& test : tests) {
@@ -236,37 +334,14 @@ void SayMixing(const std::vector<SettingTest>& tests, const std::vector<Comparis
     return;
   }
   if (worst == nullptr) return;
+  const std::vector<std::string> differ = ShownBetween(contrasts, QuestionOf(worst->factor), plan);
   if (!differ.empty()) {
     guidelines.push_back(fmt::format(
         "Do not pool members of different {} as if of one: what differs under {} is {}.",
         SidesWord(worst->factor), plan, Listed(differ)));
     return;
   }
-  const std::string most = Percent(std::max(0.0, *worst->churn_excess.high), 2);
-  const std::string which = fmt::format("{}; n = {}", worst->label, Counted(worst->draws, "draw"));
-  const bool shift_is_small = decided && *worst->churn_excess.high < kShiftMargin;
-  const Comparison* const widest = WidestTop1(all, plan);
-  if (shift_is_small && widest != nullptr && MostOfTop1(*widest) < kTop1Margin) {
-    guidelines.push_back(fmt::format(
-        "Members of these {} may be pooled under {}: between no two does the mean answer shift by "
-        "{} or more, nor top-1 by {}; at most {} ({}) and {}.",
-        SidesWord(worst->factor), plan, Percent(kShiftMargin, 2), Percent(kTop1Margin, 2), most,
-        which, Percent(MostOfTop1(*widest), 2)));
-    return;
-  }
-  std::string why;
-  if (!shift_is_small) {
-    why = fmt::format("a shift of the mean answer by up to {} is not excluded ({})", most, which);
-  } else if (widest != nullptr) {
-    why =
-        fmt::format("a difference of top-1 by up to {} is not excluded ({}; n = {})",
-                    Percent(MostOfTop1(*widest), 2), widest->label, Counted(widest->draws, "draw"));
-  } else {
-    why = "how far top-1 differs is not known of every two";
-  }
-  guidelines.push_back(
-      fmt::format("Whether members of different {} may be pooled under {} is open: {}.",
-                  SidesWord(worst->factor), plan, why));
+  SayPooling(*worst, decided, all, contrasts, guidelines);
 }
 
 }  // namespace
@@ -281,10 +356,8 @@ std::vector<std::string> BuildGuidelines(const Study& study) {
   const std::string plan = WidestPlan(study);
   if (plan.empty()) return guidelines;
   SayMembers(study, plan, guidelines);
-  SayMixing(study.hardware_tests, study.hardware,
-            ShownBetween(study.contrasts, Question::kHardware, plan), plan, guidelines);
-  SayMixing(study.stack_tests, study.stacks, ShownBetween(study.contrasts, Question::kStack, plan),
-            plan, guidelines);
+  SayMixing(study.hardware_tests, study.hardware, study.contrasts, plan, guidelines);
+  SayMixing(study.stack_tests, study.stacks, study.contrasts, plan, guidelines);
   return guidelines;
 }
 

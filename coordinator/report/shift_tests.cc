@@ -122,17 +122,14 @@ std::string CannotText(const Candidate& candidate, size_t family, double level) 
                      SizeOf(candidate.replicates), among, PValue(candidate.claim->least_p), enough);
 }
 
-// The p of those of a family that can be claimed at all; the others are told why not.
-std::vector<std::optional<double>> Claimable(const std::vector<Candidate>& family, double level) {
+// Those of a family that cannot be claimed at all are told why.
+void NoteWhatCannotBeClaimed(const std::vector<Candidate>& family, double level) {
   std::vector<double> least;
   for (const Candidate& candidate : family) least.push_back(candidate.claim->least_p);
   const std::vector<bool> can = analysis::CanBeClaimed(least, level);
-  std::vector<std::optional<double>> p;
   for (size_t k = 0; k < family.size(); ++k) {
-    p.push_back(can[k] ? family[k].claim->p : std::nullopt);
     if (!can[k]) family[k].claim->note = CannotText(family[k], family.size(), level);
   }
-  return p;
 }
 
 // Plan, point of the axes, evaluation set and what else is equal on all sides: of classes, where
@@ -220,11 +217,11 @@ std::vector<Block> BlocksOf(const Gathered& gathered, const Comparison& comparis
   return blocks;
 }
 
-// Tests of two sides; `all` are the places of those of all sides of a setting.
+// Tests of two sides; `all` are the places of those of all sides of a setting in `tests`.
 void TestComparisons(const Gathered& gathered, PairsOfSets& pairs, const Settings& settings,
-                     const std::map<SettingKey, size_t>& all,
+                     const std::vector<SettingTest>& tests, const std::map<SettingKey, size_t>& all,
                      std::vector<Comparison>& comparisons) {
-  std::map<std::string, std::vector<Candidate>> by_plan;
+  std::vector<Candidate> of_several;
   for (Comparison& comparison : comparisons) {
     ShiftClaim& claim = comparison.shift;
     const std::vector<Block> blocks = BlocksOf(gathered, comparison);
@@ -239,18 +236,15 @@ void TestComparisons(const Gathered& gathered, PairsOfSets& pairs, const Setting
                        ? "the stacks differ as well"
                        : fmt::format("no block has all {}", SidesWord(comparison.factor));
     } else {
-      by_plan[comparison.plan].push_back(RunTest(pairs, DesignOf(gathered, blocks), 2, claim));
+      const Candidate candidate = RunTest(pairs, DesignOf(gathered, blocks), 2, claim);
+      if (IsOneOfSeveral(tests[*comparison.setting_test])) {
+        of_several.push_back(candidate);
+      } else {
+        NoteWhatCannotBeClaimed({candidate}, analysis::kLevel);
+      }
     }
   }
-  for (const auto& [plan, family] : by_plan) {
-    const std::vector<std::optional<double>> adjusted =
-        analysis::Holm(Claimable(family, analysis::kLevel));
-    for (size_t k = 0; k < family.size(); ++k) {
-      family[k].claim->p_holm = adjusted[k];
-      family[k].claim->family =
-          fmt::format("{} of {}", Counted(static_cast<int64_t>(family.size()), "comparison"), plan);
-    }
-  }
+  NoteWhatCannotBeClaimed(of_several, analysis::kLevel);
 }
 
 }  // namespace
@@ -276,10 +270,12 @@ std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor
     family.push_back(RunTest(pairs, design, sides, test.shift));
     all[key] = tests.size() - 1;
   }
-  (void)Claimable(family, level);
-  TestComparisons(gathered, pairs, settings, all, comparisons);
+  NoteWhatCannotBeClaimed(family, level);
+  TestComparisons(gathered, pairs, settings, tests, all, comparisons);
   return tests;
 }
+
+bool IsOneOfSeveral(const SettingTest& all) { return all.sides.size() > 2; }
 
 void HoldToAll(const SettingTest& all, Comparison& comparison) {
   ShiftClaim& claim = comparison.shift;

@@ -19,7 +19,7 @@ using analysis::Estimate;
 enum class Factor : uint8_t { kHardware, kStack };
 
 // An exact test of "the factor does not matter", corrected for the others of its family: of all
-// sides at once for every test of the study, of two sides for the plan's besides.
+// sides at once for every test of the study, of two of several for all such of the study besides.
 struct ShiftClaim {
   std::optional<double> p;       // Absent: there is no such test, see note.
   std::optional<double> p_holm;  // Absent: in no family, for it could never be claimed.

@@ -160,7 +160,8 @@ void AddNoise(const Study& study, TextPage& page) {
       "spreads over other members (its interval is over examples); any of 3: of any three of "
       "them, whatever n; L2 of unit-length parameters; n "
       "sees: smallest difference of two top-1 means and ratio of two SDs detected with power 80 % "
-      "at 5 %.");
+      "at 5 %, the ratio (where it is 100 at most) by the interval of contrasts, of cells that do "
+      "not move together.");
   if (std::any_of(study.cohorts.begin(), study.cohorts.end(),
                   [](const Cohort& c) { return c.under_trained; })) {
     page.Line("* under-trained: see the warnings.");

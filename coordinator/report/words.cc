@@ -96,6 +96,13 @@ std::string AxisNames::LabelOf(const CellInput& cell) const {
 
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
+std::string CancelledText(const MemberCounts& counts, std::string_view what) {
+  return fmt::format(
+      "{} of {} members cancelled: where that was decided after a look at results, {} too much; "
+      "`noisefloor retry` lets them wait again",
+      counts.cancelled, counts.total, what);
+}
+
 std::string Percent(double fraction, int digits) {
   const Style style{100, digits, " %", 100 * kRounding};
   const double least = std::pow(10.0, -digits) / 100;

@@ -15,6 +15,10 @@ namespace noisefloor::report {
 
 struct CellFacts;
 struct CellInput;
+struct MemberCounts;
+
+// "2 of 18 members cancelled: where that was decided after a look at results, `what` too much; ..."
+std::string CancelledText(const MemberCounts& counts, std::string_view what);
 
 // "8.0 %"; digits after the point; "<0.1 %" where they would show nothing of it.
 std::string Percent(double fraction, int digits);

@@ -220,8 +220,11 @@ WorstClasses WorstOf(const Gathered& gathered, const std::vector<const CellFacts
     const auto group = static_cast<size_t>(cells[0].churns.labels[k]);
     worst.churn.push_back({sorting.names[group], churn[k], shrunken[k]});
   }
-  // Of two that are alike either could be named.
-  const double level = churn.size() == 2 ? sorting.level / 2 : sorting.level;
+  // Of so few a name is told once any is left out, and of those that are alike any could be: all
+  // that could be named share the level.
+  const double level = churn.size() <= kMostNamed + 1
+                           ? sorting.level / static_cast<double>(churn.size())
+                           : sorting.level;
   std::vector<size_t> kept = analysis::MayBeLargest(churn, without, level);
   std::ranges::stable_sort(kept, [&](size_t a, size_t b) { return churn[a] > churn[b]; });
   for (const size_t k : kept) worst.kept.push_back(worst.churn[k].name);

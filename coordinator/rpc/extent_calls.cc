@@ -98,7 +98,9 @@ void CoordinatorServiceImpl::Extend(Context* context, Unary* reactor,
           return read([=, this] { Extend(context, reactor, request, response, tries - 1); });
         }
         if (!result.status.ok()) return reactor->Finish(ToGrpc(result.status));
-        read([=, this] { FinishWithSweep(reactor, response, sweep); });
+        const bool posted = parts_.query.Post(
+            query::Work::kRead, [=, this] { FinishWithSweep(reactor, response, sweep); });
+        if (!posted) reactor->Finish(grpc::Status::OK);  // It is done, though nobody can look.
       },
       WhileAwaited(*context));
 }

@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 
 #include "common/log/log.h"
+#include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/store/derived_files.h"
 
@@ -22,11 +23,6 @@ constexpr size_t kFilesAtOnce = 256;
 constexpr absl::Duration kLookAgain = absl::Seconds(5);
 constexpr absl::Duration kCountUnusedAgain = absl::Minutes(5);
 constexpr const char* kDatabaseFiles[] = {"/noisefloor.db", "/noisefloor.db-wal"};
-
-absl::Status TooMuch() {
-  return MakeError(absl::StatusCode::kResourceExhausted,
-                   "too many ask for storage at this moment; try again");
-}
 
 absl::StatusOr<query::Retention> RetentionOf(const v1::CollectGarbageRequest& request,
                                              absl::Time now) {
@@ -136,7 +132,7 @@ class Garbage::Run {
     for (const query::KeptFile& file : files) {
       event.artifacts.push_back({file.lease, file.kind, file.path});
     }
-    // shared: the loop may answer when this has long been given up.
+    // shared: it is set on the loop's thread, which may still be at it when it has been read here.
     auto answered = std::make_shared<std::promise<absl::Status>>();
     std::future<absl::Status> answer = answered->get_future();
     parts_.loop.Call(std::move(event),
@@ -237,7 +233,7 @@ void Garbage::Collect(const v1::CollectGarbageRequest& request, const std::strin
     }
     done(collected.status(), collected.ok() ? *collected : v1::CollectGarbageResponse());
   });
-  if (!posted) done(TooMuch(), {});
+  if (!posted) done(TooManyWait("questions about storage"), {});
 }
 
 void Garbage::GetStorage(const Done<v1::GetStorageResponse>& done) {
@@ -245,7 +241,7 @@ void Garbage::GetStorage(const Done<v1::GetStorageResponse>& done) {
     const absl::StatusOr<v1::GetStorageResponse> looked = Look();
     done(looked.status(), looked.ok() ? *looked : v1::GetStorageResponse());
   });
-  if (!posted) done(TooMuch(), {});
+  if (!posted) done(TooManyWait("questions about storage"), {});
 }
 
 absl::StatusOr<v1::GetStorageResponse> Garbage::Look() {

@@ -8,15 +8,11 @@
 #include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/convert_answers.h"
 #include "coordinator/rpc/coordinator_service.h"
+#include "coordinator/rpc/unary.h"
 
 namespace noisefloor {
 
 namespace {
-
-Unary* Refuse(Unary* reactor, const absl::Status& status) {
-  reactor->Finish(ToGrpc(status));
-  return reactor;
-}
 
 // What the request is about, and which of its members.
 template <typename Change, typename Request>
@@ -48,7 +44,7 @@ Unary* CoordinatorServiceImpl::CancelSweep(Context* context, const v1::CancelSwe
                                            v1::CancelSweepResponse* response) {
   Unary* reactor = context->DefaultReactor();
   auto change = ChangeFrom<scheduler::SweepCancelled>(*request, CallerOf(*context));
-  if (!change.ok()) return Refuse(reactor, change.status());
+  if (!change.ok()) return FinishWith(reactor, change.status());
   parts_.loop.Call(*std::move(change), AnswerMembers(reactor, request->sweep_id(), response),
                    WhileAwaited(*context));
   return reactor;
@@ -58,7 +54,7 @@ Unary* CoordinatorServiceImpl::RetrySweep(Context* context, const v1::RetrySweep
                                           v1::RetrySweepResponse* response) {
   Unary* reactor = context->DefaultReactor();
   auto change = ChangeFrom<scheduler::SweepRetried>(*request, CallerOf(*context));
-  if (!change.ok()) return Refuse(reactor, change.status());
+  if (!change.ok()) return FinishWith(reactor, change.status());
   parts_.loop.Call(*std::move(change), AnswerMembers(reactor, request->sweep_id(), response),
                    WhileAwaited(*context));
   return reactor;
@@ -69,9 +65,9 @@ Unary* CoordinatorServiceImpl::UpdateSweep(Context* context, const v1::UpdateSwe
                                            v1::UpdateSweepResponse* response) {
   Unary* reactor = context->DefaultReactor();
   const absl::StatusOr<SweepId> sweep = SweepFrom(request->sweep_id());
-  if (!sweep.ok()) return Refuse(reactor, sweep.status());
+  if (!sweep.ok()) return FinishWith(reactor, sweep.status());
   absl::StatusOr<scheduler::SweepUpdated> event = UpdateFrom(*request);
-  if (!event.ok()) return Refuse(reactor, event.status());
+  if (!event.ok()) return FinishWith(reactor, event.status());
   event->caller = CallerOf(*context);
   parts_.loop.Call(
       *std::move(event),
@@ -94,7 +90,7 @@ Unary* CoordinatorServiceImpl::UpdateWorker(Context* context,
                                             v1::UpdateWorkerResponse* response) {
   Unary* reactor = context->DefaultReactor();
   absl::StatusOr<scheduler::WorkerUpdated> event = UseFrom(*request);
-  if (!event.ok()) return Refuse(reactor, event.status());
+  if (!event.ok()) return FinishWith(reactor, event.status());
   event->caller = CallerOf(*context);
   parts_.loop.Call(
       *std::move(event),

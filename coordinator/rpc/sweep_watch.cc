@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/convert_answers.h"
 
 namespace noisefloor {
@@ -27,11 +28,8 @@ SweepWatch::SweepWatch(Parts parts, const v1::WatchSweepRequest& request,
     : StoreWatch({parts.hub, parts.query, parts.idle}, context),
       storage_problem_(std::move(parts.storage_problem)),
       place_{SweepId{request.sweep_id()}, EventId{request.resume_token()}, std::nullopt} {
-  absl::StatusOr<SweepId> sweep = place_.sweep;
-  if (*sweep == SweepId{}) {  // What "the newest" is may change while it is watched.
-    sweep = InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0");
-  }
-  Begin(sweep, parts.access, context);
+  // Not "the newest": what that is may change while it is watched.
+  Begin(SweepFrom(request.sweep_id()), parts.access, context);
 }
 
 absl::StatusOr<SweepWatch::News> SweepWatch::Look(bool) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <set>
 
 #include "coordinator/scheduler/gpu_use.h"
 #include "coordinator/scheduler/past_leases.h"
@@ -185,6 +187,56 @@ void CheckClasses(const State& state, Broken& broken) {
   }
 }
 
+// What placement looks at, made anew of the workers.
+void CheckOffers(const State& state, Broken& broken) {
+  std::map<Pool, std::set<WorkerId>> ready;
+  std::map<std::string, uint32_t> classes;
+  std::map<std::string, uint32_t> stacks;
+  for (const auto& [id, worker] : state.workers) {
+    if (worker.inventory == nullptr) continue;
+    if (worker.session) {
+      for (const std::string& name : ClassesOf(*worker.inventory)) ++classes[name];
+      for (const std::string& name : StacksOf(*worker.inventory)) ++stacks[name];
+    }
+    if (!state.ready.contains(id)) continue;
+    for (const Inventory::Offer& offer : worker.inventory->offers) {
+      ready[{offer.hardware_class, offer.stack, offer.fingerprint, offer.schema, 0}].insert(id);
+    }
+  }
+  const auto same = [](const auto& entry, const auto& of_index) {
+    return entry.first == of_index.first && std::ranges::equal(entry.second, of_index.second);
+  };
+  if (!std::ranges::equal(ready, state.ready_by_offer, same)) {
+    broken.push_back("workers with a free slot are found by other offers than they make");
+  }
+  if (classes != state.offered_classes || stacks != state.offered_stacks) {
+    broken.push_back("classes or stacks are counted that other workers offer");
+  }
+}
+
+void CheckNames(const State& state, Broken& broken) {
+  size_t by_hash = 0;
+  for (const auto& [hash, sweeps] : state.sweeps_by_hash) by_hash += sweeps.size();
+  if (by_hash != state.sweeps.size()) broken.push_back("sweeps are found by other hashes");
+  for (const auto& [id, sweep] : state.sweeps) {
+    const auto hash = state.sweeps_by_hash.find(sweep.specification_sha256);
+    if (hash == state.sweeps_by_hash.end() || !hash->second.contains(id)) {
+      broken.push_back(ToText(id) + " is not found by its hash");
+    }
+    if (sweep.request_id.empty()) continue;
+    const auto request = state.sweeps_by_request.find(sweep.request_id);
+    if (request == state.sweeps_by_request.end() || request->second != id) {
+      broken.push_back(ToText(id) + " is not found by its request");
+    }
+  }
+  for (const auto& [identity, id] : state.workers_by_identity) {
+    const auto worker = state.workers.find(id);
+    if (worker == state.workers.end() || worker->second.identity != identity) {
+      broken.push_back("an identity leads to a worker that has another one, or is none");
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> CheckInvariants(const State& state) {
@@ -207,6 +259,8 @@ std::vector<std::string> CheckInvariants(const State& state) {
   if (state.expiry.size() != state.leases.size()) {
     broken.push_back("there are other expiry times than leases");
   }
+  CheckOffers(state, broken);
+  CheckNames(state, broken);
   CheckOwners(state, broken);
   CheckClasses(state, broken);
   CheckGpus(state, broken);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/hardware_class.h"
@@ -60,12 +61,24 @@ struct Candidate {
   FreePlaces places;
 };
 
-bool IsAskedFor(const Pool& offered, const Pool& pool) {
-  return (pool.hardware.empty() || offered.hardware == pool.hardware) &&
+struct Offered {
+  std::string_view hardware;
+  std::string_view stack;
+  std::string_view fingerprint;
+  std::string_view schema;
+};
+
+// Whatever class the pool asks for.
+bool IsStackOf(const Offered& offered, const Pool& pool) {
+  return (pool.devices == 0 || HasDevices(offered.hardware, pool.devices)) &&
          (pool.stack.empty() || offered.stack == pool.stack) &&
          (pool.fingerprint.empty() || offered.fingerprint == pool.fingerprint) &&
-         (pool.devices == 0 || HasDevices(offered.hardware, pool.devices)) &&
          Trains(offered.schema, pool.schema);
+}
+
+bool IsAskedFor(const Pool& offered, const Pool& pool) {
+  return (pool.hardware.empty() || offered.hardware == pool.hardware) &&
+         IsStackOf({offered.hardware, offered.stack, offered.fingerprint, offered.schema}, pool);
 }
 
 // Those with a free slot that offer what the pool asks for, in order. Others are not looked at.
@@ -332,12 +345,8 @@ bool AnyUntriedPlace(const State& state, const MemberId& id, absl::Time now,
   });
 }
 
-// Whatever class the pool asks for.
-bool IsStackOf(const Inventory::Offer& offer, const Pool& pool) {
-  return (pool.devices == 0 || HasDevices(offer.hardware_class, pool.devices)) &&
-         (pool.stack.empty() || offer.stack == pool.stack) &&
-         (pool.fingerprint.empty() || offer.fingerprint == pool.fingerprint) &&
-         Trains(offer.schema, pool.schema);
+Offered What(const Inventory::Offer& offer) {
+  return {offer.hardware_class, offer.stack, offer.fingerprint, offer.schema};
 }
 
 }  // namespace
@@ -347,13 +356,13 @@ const Inventory::Offer* OfferFor(const Place& place, const Pool& pool) {
   const std::string* hardware = &pool.hardware;
   if (pool.hardware.empty()) {
     const auto best = std::ranges::find_if(
-        offers, [&](const Inventory::Offer& offer) { return IsStackOf(offer, pool); });
+        offers, [&](const Inventory::Offer& offer) { return IsStackOf(What(offer), pool); });
     if (best == offers.end()) return nullptr;
     hardware = &best->hardware_class;
   }
   for (const uint32_t number : place.group->offers) {
     const Inventory::Offer& offer = offers[number];
-    if (offer.hardware_class == *hardware && IsStackOf(offer, pool)) return &offer;
+    if (offer.hardware_class == *hardware && IsStackOf(What(offer), pool)) return &offer;
   }
   return nullptr;
 }

@@ -29,7 +29,8 @@ class BlobPins {
   [[nodiscard]] bool Pin(const std::string& sha256, LeaseId lease) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // While what is returned lives nothing is removed at all: of whoever looks whether files are
-  // there and then commits rows that name them. Waits like Pin. May outlive this.
+  // there and then commits rows that name them. Waits like Pin.
+  // shared: whoever holds all may outlive this.
   [[nodiscard]] std::shared_ptr<const void> HoldAll() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Runs `remove` unless the content is pinned or all are held; nothing is pinned meanwhile. False:
@@ -48,7 +49,8 @@ class BlobPins {
 
   const std::function<bool(LeaseId)> is_live_;
   Mutex mutex_;
-  const std::shared_ptr<const int> held_ = std::make_shared<const int>(0);  // By who else has it.
+  // shared: with those who hold all; their number is what tells.
+  const std::shared_ptr<const int> held_ = std::make_shared<const int>(0);
   Pins pins_ ABSL_GUARDED_BY(mutex_);
   std::map<LeaseId, size_t> counts_ ABSL_GUARDED_BY(mutex_);  // Of the contents that each pins.
   size_t pinned_ ABSL_GUARDED_BY(mutex_) = 0;                 // Their sum.

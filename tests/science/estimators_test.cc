@@ -306,15 +306,14 @@ TEST(TruthTest, ChurnEqualsTheErrorRateUnderCalibration) {
   EXPECT_NEAR(churn, 1.0 / 3, 0.006);
 }
 
-// The promised power is reached: the F test of two spreads at the detectable ratio, and the t test
-// of two means at the detectable difference, both succeed in about 80 % of studies.
+// The promised power is reached: the interval of a contrast of two spreads at the detectable ratio,
+// and the t test of two means at the detectable difference, both succeed in about 80 % of studies.
 TEST(TruthTest, DetectableEffectsAreDetectedWithThePromisedPower) {
   for (const int64_t n : {10, 30}) {
     Draws draws(600 + static_cast<uint64_t>(n));
     const double degrees = static_cast<double>(n - 1);
     const double ratio = *DetectableSdRatio(n);
     const double shift = *DetectableMeanDifference(n, 1);
-    const double f = FQuantile(degrees, degrees, 0.975);
     const double t = TQuantile(2 * degrees, 0.975);
     int spreads = 0;
     int means = 0;
@@ -325,7 +324,9 @@ TEST(TruthTest, DetectableEffectsAreDetectedWithThePromisedPower) {
         b.push_back(ratio * draws.Normal());
         c.push_back(shift + draws.Normal());
       }
-      spreads += SdOf(b) * SdOf(b) / (SdOf(a) * SdOf(a)) > f;
+      const Contrast contrast =
+          PairedContrast(LogSdWithoutEach(a), LogSdWithoutEach(b), Scale::kRatio, "fraction");
+      spreads += contrast.estimate.low.value_or(0) > 1;
       const double pooled = std::sqrt((SdOf(a) * SdOf(a) + SdOf(c) * SdOf(c)) / 2);
       const double error = pooled * std::sqrt(2 / static_cast<double>(n));
       means += std::abs(MeanOf(c) - MeanOf(a)) / error > t;

@@ -105,6 +105,57 @@ TEST(GateLevelTest, AtTheMarginAtMostOneInTwentyPasses) {
   EXPECT_LE(passed, (0.05 + Slack(0.05, studies)) * studies);
 }
 
+// Equal seeds: draw by draw B has A's answers, but for such a share of draws, in which it answers
+// the first tenth wrong.
+Gate OfSpoiledDraws(Draws& draws, int64_t members, double spoiled) {
+  const std::vector<double> easiness = Easiness(draws);
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    tiny->input.sweep.reference_accuracy = 0.1;
+    tiny->AddCell("algo", Algo(), "cpu-a");
+  }
+  for (int64_t m = 0; m < members; ++m) {
+    std::vector<int16_t> answers;
+    for (int64_t x = 0; x < kExamples; ++x) {
+      const bool right = draws.Uniform() < easiness[static_cast<size_t>(x)];
+      answers.push_back(static_cast<int16_t>(right ? x % 2 : 1 - x % 2));
+    }
+    a.AddMember(answers);
+    if (draws.Uniform() < spoiled) {
+      for (size_t x = 0; x < kExamples / 10; ++x) answers[x] = static_cast<int16_t>(1 - x % 2);
+    }
+    b.AddMember(answers);
+  }
+  absl::StatusOr<Gate> gate = CompareStudies(a.input, b.input, {});
+  EXPECT_TRUE(gate.ok()) << gate.status();
+  return *std::move(gate);
+}
+
+// Equal answers are no test: B that spoils one draw in twenty passes by them more often than not.
+// What is said of them holds: where as many draws answer otherwise as they allow, they come about
+// in one gate of twenty.
+TEST(GateLevelTest, EqualAnswersBoundTheShareOfDrawsThatAnswerOtherwise) {
+  const int studies = StudyCount();
+  for (const int64_t members : {3, 10}) {
+    Draws draws(static_cast<uint64_t>(100 + members));
+    const double most = *Top1(OfSpoiledDraws(draws, members, 0)).most_otherwise;
+    const double unspoiled = std::pow(0.95, static_cast<double>(members));
+    int at_most = 0;
+    int rare = 0;
+    for (int k = 0; k < studies; ++k) {
+      at_most += Top1(OfSpoiledDraws(draws, members, most)).most_otherwise.has_value();
+      rare += Top1(OfSpoiledDraws(draws, members, 0.05)).most_otherwise.has_value();
+    }
+    std::printf(
+        "n = %d: equal answers in %d of %d gates where %.0f %% of draws are spoiled, in %d "
+        "where 5 %% are\n",
+        static_cast<int>(members), at_most, studies, 100 * most, rare);
+    EXPECT_LE(at_most, (0.05 + Slack(0.05, studies)) * studies);
+    EXPECT_NEAR(rare, unspoiled * studies, Slack(unspoiled, studies) * studies);
+  }
+}
+
 TEST(GatePowerTest, AShiftOfTwoPercentFailsAtAMarginOfOneHalf) {
   const int studies = std::max(20, StudyCount() / 4);
   Draws draws(8);

@@ -168,19 +168,20 @@ absl::StatusOr<TrainerPool::Started> TrainerPool::Start(const slots::StartTraine
                                                         const Work& work) {
   NF_ASSIGN_OR_RETURN(const Variables variables, VariablesFor(start.slot, start.key));
   NF_ASSIGN_OR_RETURN(Started started, Begin(start));
-  const absl::Status headed = WriteFileAtomically(
-      work.log_path,
-      LogHead(start, variables, CoresOf(settings_.slots.at(start.slot)), started.origin));
-  if (!headed.ok()) {
+  const auto give = [&]() -> absl::Status {
+    const absl::Status headed = WriteFileAtomically(
+        work.log_path,
+        LogHead(start, variables, CoresOf(settings_.slots.at(start.slot)), started.origin));
+    if (headed.ok()) return processes_.at(started.process)->Give(work.request, work.log_path);
     Kill(started.process);
     return headed;
-  }
-  absl::Status given = processes_.at(started.process)->Give(work.request, work.log_path);
+  };
+  absl::Status given = give();
   if (!given.ok() && started.origin == Origin::kStandby) {
     Kill(started.process);  // It died just now; a fresh one takes its place.
     started.origin = Origin::kStarted;
     NF_ASSIGN_OR_RETURN(started.process, StartProcess(start.slot, start.key));
-    given = processes_.at(started.process)->Give(work.request, work.log_path);
+    given = give();
   }
   // The end of a trainer that ended by itself says more than this failure.
   if (given.ok() || given.code() == absl::StatusCode::kAborted) return started;

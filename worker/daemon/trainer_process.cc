@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 
@@ -39,6 +40,28 @@ void CloseAll(std::initializer_list<int> files) {
   }
 }
 
+struct Pipes {
+  Pipe input;
+  Pipe events;
+  Pipe output;
+};
+
+// All of them or none.
+absl::StatusOr<Pipes> MakePipes(const std::string& what) {
+  Pipes pipes;
+  std::vector<int> made;
+  for (Pipe* one : {&pipes.input, &pipes.events, &pipes.output}) {
+    const absl::StatusOr<Pipe> pipe = MakePipe(what);
+    if (!pipe.ok()) {
+      for (const int file : made) close(file);
+      return pipe.status();
+    }
+    *one = *pipe;
+    made.insert(made.end(), {pipe->read_end, pipe->write_end});
+  }
+  return pipes;
+}
+
 void SetNonBlocking(int file) { fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_NONBLOCK); }
 
 }  // namespace
@@ -49,9 +72,8 @@ TrainerProcess::TrainerProcess(Child child, Sink sink, uint64_t log_limit_bytes)
 absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const TrainerCommand& command,
                                                                       Sink sink) {
   const std::string& program = command.words.at(0);
-  NF_ASSIGN_OR_RETURN(const Pipe input, MakePipe(program));
-  NF_ASSIGN_OR_RETURN(const Pipe events, MakePipe(program));
-  NF_ASSIGN_OR_RETURN(const Pipe output, MakePipe(program));
+  NF_ASSIGN_OR_RETURN(const Pipes pipes, MakePipes(program));
+  const auto& [input, events, output] = pipes;
   SpawnRequest request;
   request.arguments = command.words;
   request.environment = command.environment;

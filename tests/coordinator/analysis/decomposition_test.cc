@@ -275,6 +275,34 @@ TEST(DecompositionTest, BlocksThatTellNothingAreNoDraws) {
               *ShareOf(two, IndexKind::kTotal, 1).high, 1e-12);
 }
 
+// Weights that lie 1e-7 apart: what is 5e-12 in all is no rounding of 1.
+TEST(DecompositionTest, TheWholeOfASmallUnitHasItsInterval) {
+  constexpr double kUnit = 0x1p-38;
+  Draws draws(18);
+  Planted planted(draws, kUneven);
+  std::vector<DesignBlock> blocks;
+  for (int b = 0; b < 6; ++b) blocks.push_back(planted.Block(Cube()));
+  const Decomposition large = Decompose(blocks, 3, "");
+  for (DesignBlock& block : blocks) {
+    for (int64_t i = 0; i < 8; ++i) {
+      for (int64_t j = 0; j < i; ++j) {
+        block.distances.Set(i, j, kUnit * block.distances.At(i, j));
+      }
+    }
+  }
+  blocks.push_back(planted.Block({{1, 1, 1}}));  // Which tells nothing in any unit.
+
+  const Decomposition small = Decompose(blocks, 3, "");
+
+  EXPECT_EQ(small.whole.n, 6);
+  ASSERT_TRUE(small.whole.low.has_value()) << small.whole.note;
+  EXPECT_NEAR(*small.whole.value / kUnit, *large.whole.value, 1e-9);
+  EXPECT_NEAR(*small.whole.low / kUnit, *large.whole.low, 1e-9);
+  EXPECT_NEAR(*small.whole.high / kUnit, *large.whole.high, 1e-9);
+  EXPECT_NEAR(*ShareOf(small, IndexKind::kTotal, 1).low, *ShareOf(large, IndexKind::kTotal, 1).low,
+              1e-9);
+}
+
 TEST(DecompositionTest, WithoutAnyDifferenceThereIsNoShare) {
   DesignBlock block{Cube(), PairMatrix(8)};
   const Decomposition result = Decompose(std::vector{block, block}, 3, "fraction");

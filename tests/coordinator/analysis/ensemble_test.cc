@@ -205,7 +205,9 @@ TEST(EnsembleTest, CalibrationIsTheGapOfConfidenceAndAccuracy) {
       EXPECT_LE(*calibration.low, *calibration.value);
       EXPECT_GE(*calibration.high, *calibration.value);
     }
-    if (right == 0.75) EXPECT_LE(*calibration.value, 0.025);
+    if (right == 0.75) {
+      EXPECT_LE(*calibration.value, 0.025);
+    }
   }
 }
 

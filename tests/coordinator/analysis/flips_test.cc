@@ -41,7 +41,7 @@ PredictionMatrix Example() {
 
 // NumPy and SciPy, the jackknife written out.
 TEST(FlipsTest, KnownAnswers) {
-  const FlipNoise noise = NoiseOfFlips(Example(), LabelsModuloThree(10));
+  const FlipNoise noise = NoiseOfFlips(Example(), LabelsModuloThree(10), 1);
   EXPECT_NEAR(*noise.share.value, 0.7391304347826085, 1e-9);
   EXPECT_NEAR(*noise.share.low, 0.24176569346460072, 1e-9);
   EXPECT_NEAR(*noise.share.high, 2.2596828846683286, 1e-8);
@@ -55,6 +55,58 @@ TEST(FlipsTest, KnownAnswers) {
   EXPECT_NEAR(*ratio.value, 0.9999999999999999, 1e-9);
   EXPECT_NEAR(*ratio.low, 0.36329589054035805, 1e-9);
   EXPECT_NEAR(*ratio.high, 2.7525772408617732, 1e-9);
+}
+
+// The same answers as five examples of two decisions each; the jackknife written out.
+TEST(FlipsTest, KnownAnswersOfTwoDecisions) {
+  const FlipNoise noise = NoiseOfFlips(Example(), LabelsModuloThree(10), 2);
+  EXPECT_NEAR(*noise.share.value, 0.9565217391304348, 1e-9);
+  EXPECT_NEAR(*noise.share.low, 0.30318933463195696, 1e-9);
+  EXPECT_NEAR(*noise.share.high, 3.017697962693029, 1e-8);
+  EXPECT_NEAR(*noise.sd.value, 0.14832396974191325, 1e-9);
+  EXPECT_NEAR(*noise.sd.low, 0.10720922592931251, 1e-9);
+  EXPECT_NEAR(*noise.sd.high, 0.20520621998059677, 1e-9);
+  EXPECT_THAT(noise.share.method, HasSubstr("examples that flip independently"));
+}
+
+// Each member gets an image's 40 decisions all right or all wrong, each of 100 images with p = 1/2:
+// the variance of top-1 is 0.25 / 100, and all of it is that of flips.
+TEST(FlipsTest, DecisionsOfOneExampleAreNoDrawsOfTheirOwn) {
+  constexpr int64_t kDecisions = 40;
+  Draws draws(23);
+  PredictionMatrix images(100, 3);
+  PredictionMatrix decisions(100 * kDecisions, 3);
+  const std::vector<int32_t> labels = LabelsModuloThree(100 * kDecisions);
+  for (int m = 0; m < 200; ++m) {
+    std::vector<int16_t> of_image;
+    std::vector<int16_t> of_decision;
+    for (int64_t x = 0; x < 100; ++x) {
+      const int wrong = draws.Uniform() < 0.5 ? 1 : 0;
+      of_image.push_back(static_cast<int16_t>((x + wrong) % 3));
+      for (int64_t d = 0; d < kDecisions; ++d) {
+        of_decision.push_back(static_cast<int16_t>((x * kDecisions + d + wrong) % 3));
+      }
+    }
+    ASSERT_TRUE(images.AddAnswers(of_image).ok());
+    ASSERT_TRUE(decisions.AddAnswers(of_decision).ok());
+  }
+  const FlipNoise noise = NoiseOfFlips(decisions, labels, kDecisions);
+  EXPECT_NEAR(*noise.sd.value, 0.05, 0.001);
+  EXPECT_NEAR(*noise.share.value, 1, 0.35);
+  const FlipNoise one = NoiseOfFlips(images, LabelsModuloThree(100), 1);
+  EXPECT_NEAR(*noise.sd.value, *one.sd.value, 1e-12);
+  EXPECT_NEAR(*noise.sd.low, *one.sd.low, 1e-12);
+  EXPECT_NEAR(*noise.share.value, *one.share.value, 1e-9);
+  EXPECT_NEAR(*noise.share.high, *one.share.high, 1e-9);
+}
+
+// Who is wrong once on each example, here or there, has as many right answers as all others.
+TEST(FlipsTest, DecisionsThatMakeUpForEachOtherMakeNoNoise) {
+  const PredictionMatrix answers = AnswersFrom({{1, 1, 2, 1}, {0, 2, 2, 1}, {1, 1, 0, 0}}, 3);
+  const FlipNoise noise = NoiseOfFlips(answers, LabelsModuloThree(4), 2);
+  EXPECT_EQ(*noise.sd.value, 0);
+  EXPECT_EQ(noise.sd.note, "on each example all members have as many right decisions: no interval");
+  EXPECT_GT(*NoiseOfFlips(answers, LabelsModuloThree(4), 1).sd.value, 0);
 }
 
 // Members who differ by nothing but independent flips, and some who differ in what they have
@@ -76,7 +128,7 @@ TEST(FlipsTest, FlipsAloneHaveAShareOfOneAndBetterMembersLower) {
         }
         ASSERT_TRUE(answers.AddAnswers(row).ok());
       }
-      const FlipNoise noise = NoiseOfFlips(answers, LabelsModuloThree(300));
+      const FlipNoise noise = NoiseOfFlips(answers, LabelsModuloThree(300), 1);
       (quality ? with_quality : only_flips) += std::log(*noise.share.value) / kStudies;
       // 150 examples of p = 0.1 and as many of 0.4.
       if (quality) continue;
@@ -89,13 +141,13 @@ TEST(FlipsTest, FlipsAloneHaveAShareOfOneAndBetterMembersLower) {
 
 TEST(FlipsTest, WhatCannotBeToldIsAbsent) {
   const PredictionMatrix two = AnswersFrom({{0, 1, 2}, {0, 1, 1}}, 3);
-  EXPECT_THAT(NoiseOfFlips(two, LabelsModuloThree(3)).sd.note, HasSubstr("needs three members"));
-  EXPECT_FALSE(NoiseOfFlips(two, LabelsModuloThree(3)).share.value.has_value());
+  EXPECT_THAT(NoiseOfFlips(two, LabelsModuloThree(3), 1).sd.note, HasSubstr("needs three members"));
+  EXPECT_FALSE(NoiseOfFlips(two, LabelsModuloThree(3), 1).share.value.has_value());
   EXPECT_TRUE(ChurnToError(two, LabelsModuloThree(3)).value.has_value());
   EXPECT_FALSE(ChurnToError(two, LabelsModuloThree(3)).low.has_value());
   const PredictionMatrix right = AnswersFrom({{0, 1, 2}, {0, 1, 2}, {0, 1, 2}}, 3);
-  EXPECT_EQ(*NoiseOfFlips(right, LabelsModuloThree(3)).sd.value, 0);
-  EXPECT_FALSE(NoiseOfFlips(right, LabelsModuloThree(3)).share.value.has_value());
+  EXPECT_EQ(*NoiseOfFlips(right, LabelsModuloThree(3), 1).sd.value, 0);
+  EXPECT_FALSE(NoiseOfFlips(right, LabelsModuloThree(3), 1).share.value.has_value());
   EXPECT_THAT(ChurnToError(right, LabelsModuloThree(3)).note, HasSubstr("the error rate is zero"));
   const PredictionMatrix alike = AnswersFrom({{0, 1, 1}, {0, 1, 1}, {0, 1, 1}}, 3);
   EXPECT_EQ(*ChurnToError(alike, LabelsModuloThree(3)).value, 0);

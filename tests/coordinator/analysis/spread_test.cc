@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/analysis/contrast.h"
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/analysis/interval.h"
 #include "tests/coordinator/analysis/random_inputs.h"
@@ -93,7 +94,6 @@ TEST(SpreadTest, RangeIsLargestMinusSmallest) {
 TEST(IntervalTest, QuantilesAreThoseOfTheTables) {
   EXPECT_NEAR(TQuantile(9, 0.975), 2.262157, 1e-6);
   EXPECT_NEAR(ChiSquareQuantile(9, 0.025), 2.700389, 1e-6);
-  EXPECT_NEAR(FQuantile(9, 9, 0.975), 4.025994, 1e-5);
   EXPECT_NEAR(NormalQuantile(0.975), 1.959964, 1e-6);
 }
 
@@ -121,22 +121,21 @@ TEST(IntervalTest, FishersIntervalIsThatOfScipy) {
   EXPECT_NEAR(interval.high, 0.9507383861974118, 1e-12);
 }
 
-// Power by scipy.stats.nct.sf (one tail) and F quantiles by scipy.stats.f.ppf, solved with brentq:
-// |d| sqrt(n/2) = ncp(2n - 2), |d| sqrt(n) = ncp(n - 1), ratio^2 = F_.975 / F_.2 of (n - 1, n - 1).
+// Power by scipy.stats.nct.sf (one tail), solved with brentq: |d| sqrt(n/2) = ncp(2n - 2),
+// |d| sqrt(n) = ncp(n - 1).
 TEST(DetectableTest, KnownAnswersOfScipy) {
   struct Row {
     int64_t n;
-    double mean, paired, ratio;
+    double mean, paired;
   };
-  for (const Row& row : {Row{2, 5.65348926640557, 11.549888435882353, 78.33227678851753},
-                         Row{3, 3.0708928437731537, 3.264043549819916, 12.489995996796791},
-                         Row{5, 2.024440977358834, 1.681997282215744, 4.88306563296387},
-                         Row{10, 1.324948895466981, 0.9960022543069523, 2.682518871951771},
-                         Row{30, 0.735621964126018, 0.5292362447757992, 1.6975184634747216}}) {
+  for (const Row& row :
+       {Row{2, 5.65348926640557, 11.549888435882353}, Row{3, 3.0708928437731537, 3.264043549819916},
+        Row{5, 2.024440977358834, 1.681997282215744},
+        Row{10, 1.324948895466981, 0.9960022543069523},
+        Row{30, 0.735621964126018, 0.5292362447757992}}) {
     EXPECT_NEAR(*DetectableMeanDifference(row.n, 1), row.mean, 1e-8) << row.n;
     EXPECT_NEAR(*DetectableMeanDifference(row.n, 0.03), 0.03 * row.mean, 1e-9) << row.n;
     EXPECT_NEAR(*DetectablePairedDifference(row.n, 1), row.paired, 1e-8) << row.n;
-    EXPECT_NEAR(*DetectableSdRatio(row.n), row.ratio, 1e-9 * row.ratio) << row.n;
   }
 }
 
@@ -149,8 +148,8 @@ TEST(DetectableTest, AMeanAndASpreadSayWhatTheirNSees) {
   EXPECT_NEAR(*MeanEstimate(values, "fraction").high, 0.7663188688482501, 1e-12);
   EXPECT_EQ(SdEstimate(std::vector<double>{1, 2, 3, 4, 5}, "nats").detectable,
             DetectableSdRatio(5));
-  EXPECT_NEAR(*SdEstimate(std::vector<double>{1, 2, 3, 4, 5}, "nats").detectable, 4.88306563296387,
-              1e-8);
+  EXPECT_NEAR(*SdEstimate(std::vector<double>{1, 2, 3, 4, 5}, "nats").detectable, 14.74794074624247,
+              1e-6);
 }
 
 TEST(PooledSdTest, IsTheRootOfThePooledVarianceWithItsDegrees) {
@@ -165,7 +164,9 @@ TEST(PooledSdTest, IsTheRootOfThePooledVarianceWithItsDegrees) {
   EXPECT_EQ(sd.n, 5);  // The one of the last block tells nothing.
   EXPECT_THAT(sd.method, HasSubstr("pooled over blocks, 3 degrees of freedom"));
   EXPECT_EQ(sd.note, "1 of 7 values are not finite and left out");
-  EXPECT_NEAR(*sd.detectable, *DetectableSdRatio(4), 1e-12);
+  EXPECT_FALSE(sd.detectable.has_value()) << "two blocks have no contrast";
+  const std::vector<std::vector<double>> three = {{0.70, 0.72}, {0.80, 0.83, 0.81}, {0.75, 0.76}};
+  EXPECT_EQ(PooledSdEstimate(three, "fraction").detectable, DetectableSdRatioOverBlocks(3, 4));
 }
 
 TEST(PooledSdTest, OneBlockIsTheSdItself) {
@@ -188,11 +189,47 @@ TEST(PooledSdTest, WithoutASpreadThereIsNoIntervalAndWithoutAPairNoSpread) {
   EXPECT_EQ(PooledSdEstimate(single, "fraction").note, "no block has two members");
 }
 
-TEST(DetectableTest, RatiosOfSpreadsAreThoseOfTheLiterature) {
-  EXPECT_NEAR(*DetectableSdRatio(10), 2.7, 0.05);
-  EXPECT_NEAR(*DetectableSdRatio(30), 1.7, 0.05);
-  EXPECT_NEAR(*DetectableSdRatio(100), 1.3, 0.05);
+// exp(ncp(n - 1) / sqrt(n - 1) (1 + 1.25 / (n - 2.1))), over blocks exp(ncp(blocks - 1) /
+// sqrt(degrees) (1 + 1.1 / degrees)), with ncp by scipy as above.
+TEST(DetectableTest, RatiosOfSpreadsAreLargeOfFewDraws) {
+  EXPECT_NEAR(*DetectableSdRatio(10), 3.373661269177942, 1e-7);
+  EXPECT_NEAR(*DetectableSdRatio(30), 1.7548797316672513, 1e-7);
+  EXPECT_NEAR(*DetectableSdRatioOverBlocks(3, 27), 3.1029120264917975, 1e-7);
+  EXPECT_NEAR(*DetectableSdRatioOverBlocks(3, 6), 15.350770552956371, 1e-6);
   EXPECT_FALSE(DetectableSdRatio(1).has_value());
+  EXPECT_FALSE(DetectableSdRatio(2).has_value()) << "no interval";
+  EXPECT_FALSE(DetectableSdRatio(3).has_value()) << "14,000";
+  EXPECT_FALSE(DetectableSdRatioOverBlocks(2, 18).has_value()) << "no interval";
+  EXPECT_FALSE(DetectableSdRatioOverBlocks(3, 0).has_value());
+}
+
+// In how many of a thousand studies the report's interval of a ratio of SDs is above 1. The draws
+// are so many groups, or values.
+double SeenRatios(int64_t groups, int64_t values, double ratio) {
+  constexpr int kStudies = 1000;
+  Draws draws(77);
+  int seen = 0;
+  for (int study = 0; study < kStudies; ++study) {
+    const auto side = [&](double sd) {
+      std::vector<std::vector<double>> sides(static_cast<size_t>(groups));
+      for (std::vector<double>& group : sides) {
+        for (int64_t k = 0; k < values; ++k) group.push_back(sd * draws.Normal());
+      }
+      return groups == 1 ? LogSdWithoutEach(sides[0]) : LogPooledSdWithoutEach(sides);
+    };
+    const Jackknifed a = side(1);
+    const Jackknifed b = side(ratio);
+    seen += PairedContrast(a, b, Scale::kRatio, "").estimate.low.value_or(0) > 1;
+  }
+  return static_cast<double>(seen) / kStudies;
+}
+
+TEST(DetectableTest, TheIntervalOfAContrastSeesTheRatioThatIsPromised) {
+  for (const int64_t n : {5, 10, 30}) {
+    EXPECT_NEAR(SeenRatios(1, n, *DetectableSdRatio(n)), 0.8, 0.05) << n;
+  }
+  EXPECT_NEAR(SeenRatios(3, 10, *DetectableSdRatioOverBlocks(3, 27)), 0.8, 0.05);
+  EXPECT_NEAR(SeenRatios(4, 3, *DetectableSdRatioOverBlocks(4, 8)), 0.8, 0.05);
 }
 
 TEST(DetectableTest, MeansAreThoseOfTheTablesOfPower) {

@@ -169,6 +169,8 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     for (const v1::Member& member : answers_.members) {
       const bool any = request->state() == v1::MEMBER_STATE_UNSPECIFIED;
       if (!any && member.state() != request->state()) continue;
+      if (!IsAmong(member.state(), request->selection().states())) continue;
+      if (!IsAmong(member.cell(), request->selection().cells())) continue;
       if (answers_.replays != 0 && member.sweep() != request->sweep_id()) continue;
       chosen.push_back(member);
       if (request->view() != v1::MEMBER_VIEW_FULL) MakeBasic(chosen.back());
@@ -178,6 +180,11 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     for (size_t i = begin; i < end; ++i) *response->add_members() = chosen[i];
     if (end < chosen.size()) response->set_next_page_token(std::to_string(end));
     return grpc::Status::OK;
+  }
+
+  // No choice is any.
+  static bool IsAmong(const auto& one, const auto& chosen) {
+    return chosen.empty() || std::ranges::find(chosen, one) != chosen.end();
   }
 
   // As the real one: without what MEMBER_VIEW_BASIC leaves out.

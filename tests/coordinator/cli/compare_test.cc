@@ -40,7 +40,7 @@ TEST(Compare, ExitsWithTheVerdict) {
   CommandLine line;
   const Printed same = line.Run({"compare", a, a});
   EXPECT_EQ(same.code, kDone) << same.err;
-  EXPECT_THAT(same.out, HasSubstr("Pass: B is equivalent to A in all 3 figures"));
+  EXPECT_THAT(same.out, HasSubstr("Pass: B has the answers of A in every draw"));
   const Printed other = line.Run({"compare", a, b});
   EXPECT_EQ(other.code, kDidNotHold) << other.err;
   EXPECT_THAT(other.out, HasSubstr("algo, epochs=3: top-1 differs by -10.00 %"));

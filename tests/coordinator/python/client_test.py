@@ -115,7 +115,8 @@ class Noop(unittest.TestCase):
         self.assertEqual([(one.name, one.control, one.draws) for one in plan.plans],
                          [("control", True, 1), ("algo", False, 3)])
         self.assertIsNone(plan.plans[0].detectable_sd_ratio)
-        self.assertGreater(plan.plans[1].detectable_sd_ratio, 1)
+        self.assertIsNone(plan.plans[1].detectable_sd_ratio)  # Of three draws none up to 100.
+        self.assertGreater(plan.plans[1].detectable_mean_shift, 1)
 
     def test_settings_and_workers(self) -> None:
         settings = {one.path: one for one in self.client.settings("noop")}

@@ -53,7 +53,8 @@ TEST_F(PlanTest, APlanTakesItsTimeFromEndedMembers) {
   ASSERT_EQ(plan->plans.size(), 2u);
   EXPECT_TRUE(plan->plans[0].control);
   EXPECT_EQ(plan->plans[0].detectable_sd_ratio, 0) << "a control spreads nowhere";
-  EXPECT_GT(plan->plans[1].detectable_sd_ratio, 1);
+  EXPECT_EQ(plan->plans[1].detectable_sd_ratio, 0) << "of three draws none up to 100";
+  EXPECT_GT(plan->plans[1].detectable_mean_shift, 1);
   EXPECT_THAT(plan->warnings, Each(HasSubstr("algo frees")));  // What acts on nothing.
 }
 
@@ -112,7 +113,9 @@ TEST_F(PlanTest, WhatTakesAnyClassIsPlannedWhereItsDevicesAre) {
 
     ASSERT_TRUE(plan.ok()) << plan.status();
     EXPECT_EQ(plan->cells[0].workers.size(), workers) << devices;
-    if (workers == 0) EXPECT_THAT(plan->warnings, Contains(HasSubstr(warning)));
+    if (workers == 0) {
+      EXPECT_THAT(plan->warnings, Contains(HasSubstr(warning)));
+    }
   }
 }
 
@@ -168,14 +171,37 @@ TEST_F(PlanTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
   EXPECT_EQ(plan->cells[0].cell.replicates, 2u);
   EXPECT_EQ(plan->steps, 60 * 94);
   EXPECT_THAT(draws(*plan), ElementsAre(3, 6, 4, 1)) << "blocks where a seeded source is fixed";
-  EXPECT_EQ(plan->plans[1].detectable_sd_ratio, *analysis::DetectableSdRatio(6));
-  EXPECT_EQ(plan->plans[2].detectable_sd_ratio, *analysis::DetectableSdRatio(9))
-      << "pooled: 4 blocks with 3 - 1 degrees of freedom";
 
   // Without augmentation and order nothing seeded is left that the last plan fixes.
   PutSetting(sweep.base, "augment.flip", false);
   PutSetting(sweep.base, "sources.data_order.window", int64_t{1});
   EXPECT_THAT(draws(*home_.query().PlanSweep(sweep, {})), ElementsAre(3, 6, 4, 6));
+}
+
+// Replicates are the draws, of all blocks together, or the blocks are, of which a contrast needs
+// three.
+TEST_F(PlanTest, APlanSeesTheRatioOfSpreadsThatAContrastOfItWouldTell) {
+  sweep::Sweep sweep = sample::Content();
+  PutSetting(sweep.base, "augment.flip", true);
+  sweep.plans = {{"algo", *sweep::BuiltInPlan("algo"), 4, 2},
+                 {"impl", *sweep::BuiltInPlan("impl"), 3, 4},
+                 {"init", *sweep::BuiltInPlan("control"), 6, 1},
+                 {"inits", *sweep::BuiltInPlan("control"), 6, 3},
+                 {"two", *sweep::BuiltInPlan("impl"), 20, 2},
+                 {"one", *sweep::BuiltInPlan("impl"), 20, 1}};
+  for (const size_t k : {2u, 3u}) {
+    RuleOf(sweep.plans[k].rules, NoiseSource::kInit).state = SourceState::kFree;
+  }
+
+  const auto plan = home_.query().PlanSweep(sweep, {});
+
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  std::vector<double> ratios;
+  for (const PlannedPlan& one : plan->plans) ratios.push_back(one.detectable_sd_ratio);
+  EXPECT_THAT(ratios, ElementsAre(*analysis::DetectableSdRatio(8),
+                                  *analysis::DetectableSdRatioOverBlocks(4, 4 * 2),
+                                  *analysis::DetectableSdRatio(6),
+                                  *analysis::DetectableSdRatioOverBlocks(3, 3 * 5), 0.0, 0.0));
 }
 
 TEST_F(PlanTest, APlanSaysWhichSharesItWillTell) {

@@ -7,7 +7,9 @@
 #include "gtest/gtest.h"
 
 #include "coordinator/report/study.h"
+#include "tests/coordinator/analysis/random_inputs.h"
 #include "tests/coordinator/report/example_study.h"
+#include "tests/coordinator/report/tiny_study.h"
 
 namespace noisefloor::report {
 namespace {
@@ -139,6 +141,41 @@ TEST(EvaluationSetsTest, TheExamplesShownAreThoseOfTheFirstSet) {
   ASSERT_FALSE(study.divergent.examples.empty());
   EXPECT_THAT(study.divergent.cells, Each(Not(AnyOf(2u, 5u, 8u))));
   EXPECT_EQ(study.divergent.examples[0].said.size(), study.divergent.members.size());
+}
+
+// A cell of eight members who get all decisions of an example right, or none.
+Cohort AllOrNothing(int64_t decisions, int64_t attributes) {
+  TinyStudy tiny(20 * decisions, 2);
+  tiny.input.evaluations[0].attributes = attributes;
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  analysis::Draws draws(9);
+  for (int r = 0; r < 8; ++r) {
+    std::vector<int16_t> answers;
+    for (int64_t example = 0; example < 20; ++example) {
+      const int wrong = draws.Uniform() < 0.3 ? 1 : 0;
+      for (int64_t d = 0; d < decisions; ++d) {
+        answers.push_back(static_cast<int16_t>((example * decisions + d + wrong) % 2));
+      }
+    }
+    tiny.AddMember(answers);
+  }
+  return BuildStudy(tiny.input).cohorts.at(0);
+}
+
+TEST(EvaluationSetsTest, DecisionsOfOneExampleAreNoDrawsOfTheirOwn) {
+  const Cohort decisions = AllOrNothing(10, 10);
+  const Cohort examples = AllOrNothing(1, 0);
+  EXPECT_NEAR(*decisions.flip_sd.value, *examples.flip_sd.value, 1e-12);
+  EXPECT_NEAR(*decisions.flip_share.value, *examples.flip_share.value, 1e-12);
+  EXPECT_NEAR(*decisions.flip_share.high, *examples.flip_share.high, 1e-9);
+  EXPECT_NEAR(*AllOrNothing(10, 0).flip_share.value, *examples.flip_share.value / 10, 1e-12);
+
+  EXPECT_DOUBLE_EQ(*decisions.any_disagreement.value, *examples.any_disagreement.value);
+  EXPECT_FALSE(decisions.any_disagreement.low.has_value());
+  EXPECT_FALSE(decisions.any_disagreement.high.has_value());
+  EXPECT_EQ(decisions.any_disagreement.note,
+            "decisions of one example are no draws of their own: no interval");
+  EXPECT_TRUE(examples.any_disagreement.low.has_value());
 }
 
 TEST(EvaluationSetsTest, AWarningNamesTheSets) {

@@ -197,6 +197,25 @@ TEST(DivergentGroupsTest, AClassThatIsMoreOftenAmongTheDivergentIsNamed) {
                         "classes and groups)."));
 }
 
+// Whoever is not of class 6 is rarer among the divergent, and as surely.
+TEST(DivergentGroupsTest, AGroupThatIsRarerAmongTheDivergentIsNotNamed) {
+  TinyStudy tiny(kKnownExamples, 10);
+  ExampleGroups kinds = {"kind", {"six", "other"}, {}};
+  for (size_t x = 0; x < kKnownExamples; ++x) kinds.of_example.push_back(Label(x) != 6);
+  tiny.input.evaluations[0].groups = {kinds};
+  AddTossersOfSix(tiny);
+
+  const DivergentExamples divergent = BuildStudy(tiny.input).divergent;
+
+  ASSERT_THAT(divergent.groups, SizeIs(12));
+  const DivergentGroup& other = divergent.groups[11];
+  EXPECT_EQ(other.name, "other");
+  EXPECT_LT(*other.ratio.value, 1);
+  EXPECT_LT(*other.p_holm, 0.05);
+  EXPECT_THAT(divergent.groups_text, HasSubstr("kind six (20, 8.00 times its share)"));
+  EXPECT_THAT(divergent.groups_text, Not(HasSubstr("kind other")));
+}
+
 TEST(DivergentGroupsTest, WhileMembersAreStillToComeNothingIsClaimed) {
   TinyStudy tiny(kKnownExamples, 10);
   AddTossersOfSix(tiny);

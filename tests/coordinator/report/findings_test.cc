@@ -114,9 +114,9 @@ TEST(FixedDrawTest, ADrawOutsideAllFreeOnesIsNamed) {
   EXPECT_EQ(study.fixed_draws[0].free_draws, 4);
   EXPECT_THAT(study.warnings,
               Warns("The one draw of init, data_order, augment and dropout that control and impl "
-                    "hang on has a mean top-1 of 72.00 %, below all 4 draws of algo (74.00 % to "
-                    "80.00 %): what is said of it may not hold for others. By chance one draw lies "
-                    "outside 4 others in 40 %."));
+                    "hang on has a mean top-1 of 72.00 % on cpu-a, below all 4 draws of algo "
+                    "(74.00 % to 80.00 %): what is said of it may not hold for others. By chance "
+                    "one draw lies outside 4 others in 40 %."));
 
   for (MemberInput& member : tiny.input.members) {
     if (member.cell < 2) member.final_metrics["top1"] = 0.745;
@@ -142,6 +142,66 @@ TEST(FixedDrawTest, OfSeveralDrawsTheOneOutsideIsNamedByItsBlock) {
               HasSubstr("The draw of block 1 of init, data_order, augment and dropout that control "
                         "hangs on has a mean top-1 of 90.00 %, above all 4 draws of algo (74.00 % "
                         "to 80.00 %)"));
+}
+
+// A plan without augmentation does worse, whatever it draws.
+TEST(FixedDrawTest, WhatAPlanTurnsOffIsNoDraw) {
+  const auto outside = [](SourceState of_held, SourceState of_free) {
+    States impl = Impl();
+    States algo = Algo();
+    impl[NoiseSource::kAugment] = of_held;
+    algo[NoiseSource::kAugment] = of_free;
+    TinyStudy tiny(kExamples, 10);
+    tiny.AddCell("impl", impl, "cpu-a");
+    for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(28));
+    tiny.AddCell("algo", algo, "cpu-a");
+    for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(Answers(wrong));
+    return BuildStudy(tiny.input).fixed_draws.size();
+  };
+  EXPECT_EQ(outside(SourceState::kOff, SourceState::kFree), 0u);
+  EXPECT_EQ(outside(SourceState::kOff, SourceState::kOff), 1u);
+  EXPECT_EQ(outside(SourceState::kFixed, SourceState::kFree), 1u);
+}
+
+TEST(FixedDrawTest, ADrawIsSetAgainstThoseOfItsClassAndStack) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("impl", Impl(), "cpu-b");
+  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(34));
+  tiny.AddCell("impl", Impl(), "cpu-a").stack = "another";
+  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(44));
+  const auto add_draws = [&](const std::string& hardware) {
+    tiny.AddCell("algo", Algo(), hardware);
+    for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(Answers(wrong));
+  };
+  add_draws("cpu-a");
+  EXPECT_THAT(BuildStudy(tiny.input).fixed_draws, IsEmpty());
+  add_draws("cpu-b");
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.fixed_draws.size(), 1u);
+  EXPECT_THAT(study.fixed_draws[0].text,
+              HasSubstr("that impl hangs on has a mean top-1 of 66.00 % on cpu-b, stack, below all "
+                        "4 draws of algo (74.00 % to 80.00 %)"));
+}
+
+// It would bring the draws of all that it holds as one more of the free ones.
+TEST(FixedDrawTest, APlanThatFreesSomeSourcesAndHoldsOthersIsOnNeitherSide) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("control", Control(), "cpu-a");
+  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(28));
+  tiny.AddCell("init", StatesWithFree({NoiseSource::kInit}), "cpu-a");
+  for (const int64_t wrong : {28, 10, 40, 30}) tiny.AddMember(Answers(wrong));
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(Answers(wrong));
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.fixed_draws.size(), 1u);
+  EXPECT_DOUBLE_EQ(study.fixed_draws[0].accuracy, 0.72);
+  EXPECT_DOUBLE_EQ(study.fixed_draws[0].lowest, 0.74);
+  EXPECT_DOUBLE_EQ(study.fixed_draws[0].highest, 0.80);
+  EXPECT_THAT(study.fixed_draws[0].text, HasSubstr("below all 4 draws of algo ("));
 }
 
 TEST(IdleSourceTest, APlanThatFreesOnlyWhatActsOnNothingIsAControl) {

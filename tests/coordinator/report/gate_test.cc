@@ -2,6 +2,7 @@
 #include "coordinator/report/gate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <regex>
 #include <string>
 #include <vector>
@@ -21,9 +22,11 @@ namespace {
 
 using analysis::Draws;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -75,10 +78,50 @@ TEST(GateTest, TheSameDrawsWithTheSameAnswersPass) {
   EXPECT_EQ(gate.settings[0].draws_a, 5);
   for (const GateFigure& figure : gate.settings[0].figures) {
     EXPECT_EQ(figure.verdict, Verdict::kPass) << figure.figure;
-    EXPECT_EQ(figure.note, "equal answers in each of 5 draws");
+    EXPECT_EQ(
+        figure.note,
+        "equal answers in each of 5 draws: at most 45.1 % of draws answer otherwise, at 95 %");
+    EXPECT_FALSE(figure.p_equivalent.has_value());
+    // So many that none of five answers otherwise in one case of twenty.
+    EXPECT_NEAR(std::pow(1 - figure.most_otherwise.value(), 5), 0.05, 1e-12);
   }
+  EXPECT_THAT(gate.findings,
+              ElementsAre("Pass: B has the answers of A in every draw (all 3 figures by equal "
+                          "answers, which is no test).",
+                          "algo: equal answers in each of 5 draws: at most 45.1 % of draws answer "
+                          "otherwise, at 95 %."));
+  const auto json = nlohmann::json::parse(GateJson(gate));
+  EXPECT_EQ(json["equal_answers"], 3);
+  EXPECT_NEAR(json["settings"][0]["figures"][1]["most_otherwise"].get<double>(), 0.4507, 1e-4);
+  EXPECT_THAT(GateJUnit(gate), HasSubstr("; equal answers in each of 5 draws: at most 45.1 %"));
+}
+
+TEST(GateTest, FiguresThatPassByEqualAnswersAreCountedApart) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    AddGateAlgo(*tiny, 12, 0, 1);
+    Draws draws(tiny == &a ? 2 : 3);
+    tiny->AddCell("other", Algo(), "cpu-a");
+    for (int r = 0; r < 12; ++r) tiny->AddMember(GateAnswers(draws, 0));
+  }
+  const Gate gate = Compared(a, b, {.margins = kWide});
+  EXPECT_EQ(gate.verdict, Verdict::kPass);
   EXPECT_EQ(gate.findings.at(0),
+            "Pass: B is equivalent to A in 3 of 6 figures (two one-sided tests at 5 %), and 3 pass "
+            "by equal answers (which is no test).");
+  EXPECT_EQ(nlohmann::json::parse(GateJson(gate))["equal_answers"], 3);
+  const Gate narrow = Compared(a, b, {.margins = {.churn = 0.05, .top1 = 0.002, .shift = 0.05}});
+  EXPECT_EQ(narrow.findings.at(0),
+            "Inconclusive: 5 of 6 figures lie inside their margins (3 by equal answers, which is "
+            "no test), none is shown to lie outside.");
+  EXPECT_EQ(Compared(a, b, {.margins = kWide, .plan = "other"}).findings.at(0),
             "Pass: B is equivalent to A in all 3 figures (two one-sided tests at 5 %).");
+
+  a.input.sweep.reference_accuracy = 1;
+  const Gate doubted = Compared(a, b, {.margins = kWide});
+  EXPECT_EQ(nlohmann::json::parse(GateJson(doubted))["equal_answers"], 0)
+      << "an A that is under-trained judges nothing";
 }
 
 TEST(GateTest, OtherDrawsOfTheSameAreEquivalentWhereTheMarginIsWide) {
@@ -309,6 +352,78 @@ TEST(GateTest, OneOtherDrawOfWhatIsHeldDecidesNothing) {
       Contains(HasSubstr("is not decided: A and B have one draw each of init, data_order")));
 }
 
+TEST(GateTest, WhatIsJudgedAtOneDrawOfWhatIsHeldIsSaidToBe) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    Draws draws(tiny == &a ? 1 : 2);
+    tiny->AddCell("impl", Impl(), "cpu-a");
+    for (int r = 0; r < 8; ++r) tiny->AddMember(GateAnswers(draws, 0));
+  }
+  const std::string at = "at this one init, data_order, augment and dropout";
+  const Margins margins = {.churn = 0.2, .top1 = 0.2, .shift = 0.2};
+  const Gate gate = Compared(a, b, {.margins = margins});
+  EXPECT_EQ(
+      gate.findings.at(0),
+      "Pass: B is equivalent to A in all 3 figures (two one-sided tests at 5 %), " + at + ".");
+  EXPECT_THAT(gate.settings.at(0).held, ElementsAre("init", "data_order", "augment", "dropout"));
+  EXPECT_EQ(nlohmann::json::parse(GateJson(gate))["settings"][0]["held"].size(), 4u);
+  for (const std::string& form : {GateText(gate), GateJUnit(gate), GatePage(gate)}) {
+    EXPECT_THAT(form, HasSubstr("n = 8 draws each " + at));
+  }
+  EXPECT_THAT(Compared(a, b, {.margins = {1e-3, 1e-3, 1e-3}}).findings,
+              Contains(HasSubstr("(n = 8 draws each " + at + "); if there is no difference")));
+
+  // Beside a plan that holds nothing, the one that does is named.
+  AddGateAlgo(a, 8, 0, 3);
+  AddGateAlgo(b, 8, 0, 4);
+  EXPECT_EQ(Compared(a, b, {.margins = margins}).findings.at(0),
+            "Pass: B is equivalent to A in all 6 figures (two one-sided tests at 5 %), of impl " +
+                at + ".");
+  EXPECT_THAT(Compared(a, b, {.margins = margins, .plan = "algo"}).findings.at(0),
+              EndsWith("(two one-sided tests at 5 %)."));
+
+  // Of other seeds it is not the same one.
+  b.input.sweep.seed = 5;
+  EXPECT_THAT(GateText(Compared(a, b, {.margins = margins})), Not(HasSubstr("at this one")));
+}
+
+TEST(GateTest, FailuresAtOneDrawOfWhatIsHeldAreSaidToBe) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    Draws draws(tiny == &a ? 1 : 2);
+    tiny->AddCell("impl", Impl(), "cpu-a");
+    for (int r = 0; r < 8; ++r) tiny->AddMember(GateAnswers(draws, tiny == &a ? 0 : 40));
+    AddGateAlgo(*tiny, 8, 0, 1);
+  }
+  EXPECT_THAT(Compared(a, b).findings.at(0),
+              EndsWith(" beyond the margin, at this one init, data_order, augment and dropout."));
+}
+
+// A and B have three pairs, though each has four members.
+TEST(GateTest, EqualAnswersAreCountedInPairs) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  Draws draws(1);
+  const std::vector<int16_t> answers = GateAnswers(draws, 0);
+  for (TinyStudy* tiny : {&a, &b}) {
+    tiny->AddCell("impl", Impl(), "cpu-a");
+    for (int r = 0; r < 5; ++r) tiny->AddMember(answers);
+    tiny->input.members[tiny == &a ? 0 : 4].state = MemberState::kDiverged;
+  }
+  const Gate gate = Compared(a, b);
+  EXPECT_EQ(gate.settings.at(0).draws_a, 4);
+  EXPECT_EQ(GateFigureOf(gate, "top1").note,
+            "equal answers in each of 3 draws at this one init, data_order, augment and dropout: "
+            "at most 63.2 % of draws answer otherwise, at 95 %");
+  EXPECT_THAT(gate.findings.at(0),
+              StartsWith("Pass: B has the answers of A in every draw, at this one init, "));
+  a.input.members[1].state = b.input.members[3].state = MemberState::kDiverged;
+  EXPECT_EQ(GateFigureOf(Compared(a, b), "top1").note,
+            "0 in every draw: there is no error to go by");
+}
+
 // Over blocks of equal seeds, replicate r of a block has the same draws of what is free on both
 // sides: a pair of these has no place in the churn across.
 TEST(GateTest, OverBlocksTheShiftIsThatOfTheAnswers) {
@@ -329,6 +444,10 @@ TEST(GateTest, OverBlocksTheShiftIsThatOfTheAnswers) {
   EXPECT_TRUE(setting.over_blocks);
   EXPECT_TRUE(setting.paired);
   EXPECT_EQ(setting.draws_a, 4);
+  EXPECT_THAT(GateText(gate), Not(HasSubstr("at this one"))) << "the draws are blocks";
+  EXPECT_EQ(
+      GateFigureOf(Compared(a, a), "churn").note,
+      "equal answers in each of 4 blocks: at most 52.7 % of blocks answer otherwise, at 95 %");
   // On what moved all of B are wrong and a tenth of A: 0.9 across, 0.18 inside A, 0 inside B.
   const double expected = (0.9 - 0.18 / 2) * kMoved / kGateExamples;
   EXPECT_NEAR(*GateFigureOf(gate, "shift").difference.value, expected, 0.006);
@@ -345,7 +464,8 @@ TEST(GateTest, WhatBLostKeepsItFromPassing) {
   EXPECT_EQ(gate.settings.at(0).draws_b, 5);
   EXPECT_EQ(gate.verdict, Verdict::kInconclusive);
   EXPECT_EQ(gate.findings.at(0),
-            "Inconclusive: every figure is inside its margin, but B is not whole.");
+            "Inconclusive: every figure is inside its margin (3 by equal answers, which is no "
+            "test), but B is not whole.");
   EXPECT_THAT(gate.findings, Contains("algo: 1 of 6 members is not done on B, 0 of 6 on A, so that "
                                       "B does not pass."));
   EXPECT_EQ(Compared(b, a).verdict, Verdict::kPass) << "what A lost is not B's";
@@ -366,6 +486,21 @@ TEST(GateTest, WhatBLostKeepsItFromPassing) {
   const Gate missing = Compared(more, a);
   EXPECT_EQ(missing.verdict, Verdict::kInconclusive);
   EXPECT_THAT(missing.findings, Contains("other: on A only, so that B does not pass."));
+}
+
+// When to stop may have followed from a look.
+TEST(GateTest, WhatSomebodyCutShortIsNoted) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 6, 0, 1);
+  AddGateAlgo(b, 6, 0, 1);
+  EXPECT_THAT(Compared(a, b).notes, Each(Not(HasSubstr("cancelled"))));
+  a.input.members[4].state = MemberState::kCancelled;
+  a.input.members[5].state = MemberState::kCancelled;
+  EXPECT_THAT(Compared(a, b).notes,
+              Contains("A: 2 of 6 members cancelled: where that was decided after a look at "
+                       "results, the verdict promises too much; `noisefloor retry` lets them wait "
+                       "again"));
 }
 
 TEST(GateTest, WhatIsNotTrainedYetIsNotDecided) {
@@ -428,6 +563,34 @@ TEST(GateTest, MembersThatShareDrawsAreLeftOut) {
             "algo is left out: its members share draws by design");
 }
 
+TEST(GateTest, WhatBothHaveAndNothingJudgesKeepsBFromPassing) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    AddGateAlgo(*tiny, 6, 0, 1);
+    Draws draws(2);
+    tiny->AddCell("crossed", Algo(), "cpu-a");
+    for (uint32_t r = 0; r < 6; ++r) {
+      MemberInput& member = tiny->AddMember(GateAnswers(draws, tiny == &a ? 0 : 40));
+      member.lanes[NoiseSource::kInit].number = r / 3 + 1;
+    }
+  }
+  const Gate gate = Compared(a, b);
+  EXPECT_EQ(gate.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(gate.findings.at(0),
+            "Inconclusive: every figure is inside its margin (3 by equal answers, which is no "
+            "test), but not everything was judged.");
+  EXPECT_THAT(gate.findings, Contains("crossed is left out: its members share draws by design, so "
+                                      "that B does not pass; --plan judges another plan alone."));
+  EXPECT_EQ(nlohmann::json::parse(GateJson(gate))["not_judged"],
+            nlohmann::json::array({"crossed"}));
+  EXPECT_THAT(GateJUnit(gate),
+              HasSubstr("<testcase classname=\"crossed\" name=\"judged\">\n      <error "));
+  const Gate algo = Compared(a, b, {.plan = "algo"});
+  EXPECT_EQ(algo.verdict, Verdict::kPass) << "left out on purpose";
+  EXPECT_THAT(algo.not_judged, IsEmpty());
+}
+
 // Where the lines and circles of the page's pictures stand, from the left.
 std::vector<double> PlacesIn(const std::string& page) {
   static const std::regex kPlace(R"re( (?:x1|cx)="([0-9.]+)")re");
@@ -454,7 +617,9 @@ TEST(GateFormsTest, InThePicturesWhatIsMoreOnBLiesOnTheRight) {
   // has one margin.
   ASSERT_EQ(places.size(), 5u + 5 + 4);
   for (size_t i = 6; i < places.size(); ++i) {
-    if (i != 10) EXPECT_LT(places[i - 1], places[i]) << i;
+    if (i != 10) {
+      EXPECT_LT(places[i - 1], places[i]) << i;
+    }
   }
 }
 

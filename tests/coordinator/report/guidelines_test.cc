@@ -2,7 +2,9 @@
 #include "coordinator/report/guidelines.h"
 
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -10,6 +12,8 @@
 
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/analysis/interval.h"
+#include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/tiny_study.h"
 
 namespace noisefloor::report {
 namespace {
@@ -129,6 +133,8 @@ TEST(GuidelinesTest, WhatEqualSeedsLeaveIsSaidWhereThereIsSomething) {
       << "and what cannot be held is not to be held";
   study.decompositions[0].shares[4].share.low = -0.01;
   EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+  study.decompositions[0].shares[4].share = Of(0.12, 0.02, 0.22, 6);
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty()) << "above 0 by its own interval only";
 }
 
 TEST(GuidelinesTest, UnderTrainedSharesAndThoseOfTwoDrawsSayNothing) {
@@ -162,6 +168,33 @@ TEST(GuidelinesTest, HowManyTrainingsAComparisonTakes) {
   EXPECT_THAT(BuildGuidelines(study), IsEmpty());
 }
 
+TEST(GuidelinesTest, TheCellThatSpreadsMostSaysHowManyTrainings) {
+  Study study = OneCell();
+  study.cohorts.push_back(study.cohorts[0]);
+  study.cohorts[1].label = "algo, cpu-b";
+  study.cohorts[0].accuracy_sd = Of(0.004, 0.003, 0.007, 10);
+  study.cohorts[1].accuracy_sd = Of(0.006, 0.004, 0.011, 10);
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("(algo, cpu-b: SD 0.60 %, at most")));
+  // Of fewer, a smaller one may be larger: 0.50 sqrt(4 / 1.649) is 0.78 %, that of ten 0.67 %.
+  study.cohorts[0].accuracy_sd = Of(0.005, 0.003, 0.014, 5);
+  study.cohorts[1].accuracy_sd = Of(0.0052, 0.004, 0.009, 10);
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(HasSubstr("(algo, cpu-a: SD 0.50 %, at most 0.78 %")));
+}
+
+TEST(GuidelinesTest, OfSeveralPlansTheOneThatFreesMostSpeaks) {
+  Study study = OneCell();
+  study.cohorts[0].accuracy_sd = Of(0.006, 0.004, 0.011, 10);
+  study.cohorts.push_back(study.cohorts[0]);
+  study.cohorts[1].plan = "algo+impl";
+  study.cohorts[1].label = "algo+impl, cpu-a";
+  study.cohorts[1].acting = {"init", "data_order", "reduce_order"};
+  study.cohorts[1].accuracy_sd = Of(0.004, 0.003, 0.007, 10);
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("(algo+impl, cpu-a: SD 0.40 %")));
+  std::swap(study.cohorts[0], study.cohorts[1]);
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("(algo+impl, cpu-a: SD 0.40 %")));
+}
+
 TEST(GuidelinesTest, BeyondAHundredTrainingsTheNumberIsAsExact) {
   Study study = OneCell();
   study.cohorts[0].accuracy_sd = Of(0.012, 0.008, 0.022, 10);
@@ -178,6 +211,8 @@ Comparison Between(const std::string& b, double high, bool shown) {
   Comparison comparison;
   comparison.plan = "algo";
   comparison.label = "algo: cpu-a against " + b;
+  comparison.hardware_a = "cpu-a";
+  comparison.hardware_b = b;
   comparison.churn_excess = Of(high - 0.004, high - 0.008, high, 8);
   comparison.accuracy_difference = Of(-0.001, -0.003, 0.001, 8);
   comparison.draws = 8;
@@ -185,14 +220,26 @@ Comparison Between(const std::string& b, double high, bool shown) {
   return comparison;
 }
 
+// By how much more two members of a class differ than two of cpu-a.
+Contrast OfChurn(const std::string& b, double low, double high) {
+  Contrast contrast{.question = Question::kHardware, .a = "cpu-a", .b = b, .plan = "algo"};
+  FigureContrast& churn = contrast.figures.emplace_back();
+  churn.figure = "churn";
+  churn.estimate = Of((low + high) / 2, low, high, 8);
+  churn.settings = 1;
+  return contrast;
+}
+
 TEST(GuidelinesTest, ClassesMayBeMixedWhereNoTwoShift) {
   Study study = OneCell();
   study.hardware = {Between("cpu-b", 0.004, false), Between("cpu-c", 0.007, false)};
+  study.contrasts = {OfChurn("cpu-b", -0.002, 0.003), OfChurn("cpu-c", -0.006, 0.001)};
   EXPECT_THAT(
       BuildGuidelines(study),
       ElementsAre("Members of these classes may be pooled under algo: between no two does the "
-                  "mean answer shift by 1.00 % or more, nor top-1 by 0.50 %; at most 0.70 % (algo: "
-                  "cpu-a against cpu-c; n = 8 draws) and 0.30 %."));
+                  "mean answer shift by 1.00 % or more, nor churn differ by 1.00 %, nor top-1 by "
+                  "0.50 %; at most 0.70 % (algo: cpu-a against cpu-c; n = 8 draws), 0.60 % and "
+                  "0.30 %."));
   study.hardware.push_back(Between("cpu-d", 0.013, false));
   EXPECT_THAT(
       BuildGuidelines(study),
@@ -252,6 +299,118 @@ TEST(GuidelinesTest, ClassesWhoseTop1MayDifferAreNotMixed) {
                           "= 0.002 after Holm)."));
   study.contrasts[0].plan = "another";
   EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("is open")));
+}
+
+// 6 and 8 %: that nothing is shown of 20 tests (p = 0.02) is not that nothing differs.
+TEST(GuidelinesTest, ClassesWhoseChurnMayDifferAreNotMixed) {
+  Study study = OneCell();
+  study.hardware = {Between("cpu-b", 0.006, false)};
+  study.contrasts = {OfChurn("cpu-b", 0.004, 0.036)};
+  study.contrasts[0].figures[0].p = 0.02;
+  study.contrasts[0].figures[0].p_holm = 0.4;
+  const std::string open =
+      "Whether members of different classes may be pooled under algo is open: a difference of "
+      "churn by up to 3.60 % is not excluded (algo: cpu-a against cpu-b; n = 8 draws).";
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(open));
+  study.contrasts = {OfChurn("cpu-b", -0.036, -0.004)};
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(open));
+  std::swap(study.contrasts[0].a, study.contrasts[0].b);
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(open)) << "the same two the other way round";
+  // Of several the one that may differ most.
+  study.hardware = {Between("cpu-b", 0.006, false), Between("cpu-c", 0.003, false)};
+  study.contrasts = {OfChurn("cpu-b", -0.002, 0.003), OfChurn("cpu-c", -0.012, 0.003)};
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(HasSubstr("by up to 1.20 % is not excluded (algo: cpu-a against cpu-c")));
+  study.contrasts[1] = OfChurn("cpu-c", -0.009, 0.003);
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("may be pooled under algo: ")));
+}
+
+TEST(GuidelinesTest, WhereTheChurnOfTwoIsNotSetAgainstEachOtherItIsOpen) {
+  Study study = OneCell();
+  study.hardware = {Between("cpu-b", 0.006, false), Between("cpu-c", 0.003, false)};
+  const auto open = ElementsAre(
+      "Whether members of different classes may be pooled under algo is open: how far churn "
+      "differs is not known of every two.");
+  const Contrast other = OfChurn("cpu-c", -0.002, 0.003);
+  study.contrasts = {other};
+  EXPECT_THAT(BuildGuidelines(study), open);
+  for (const auto& change : std::vector<void (*)(Contrast&)>{
+           [](Contrast& contrast) { contrast.plan = "another"; },
+           [](Contrast& contrast) { contrast.question = Question::kStack; },
+           [](Contrast& contrast) { contrast.a = "cpu-d"; },
+           [](Contrast& contrast) { contrast.figures[0].figure = "accuracy"; },
+           [](Contrast& contrast) {
+             contrast.figures[0].estimate.low = contrast.figures[0].estimate.high = std::nullopt;
+           }}) {
+    study.contrasts = {OfChurn("cpu-b", -0.002, 0.003), other};
+    ASSERT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("may be pooled under algo: ")));
+    change(study.contrasts[0]);
+    EXPECT_THAT(BuildGuidelines(study), open);
+  }
+}
+
+// A difference in one setting is thinned out in the mean over settings.
+TEST(GuidelinesTest, OfSeveralSettingsEachHasItsOwnChurn) {
+  Study study = OneCell();
+  study.hardware = {Between("cpu-b", 0.006, false), Between("cpu-b", 0.003, false)};
+  study.hardware[1].label = "algo, epochs=2: cpu-a against cpu-b";
+  study.contrasts = {OfChurn("cpu-b", -0.002, 0.003)};
+  study.contrasts[0].figures[0].settings = 2;
+  for (Comparison& comparison : study.hardware) {
+    comparison.churn_within_a = Of(0.060, 0.058, 0.062, 8);
+    comparison.churn_within_b = Of(0.061, 0.059, 0.063, 8);
+  }
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(HasSubstr("n = 8 draws), 0.50 % and 0.30 %.")));  // 0.063 - 0.058
+  for (const double inside : {0.040, 0.080}) {
+    study.hardware[1].churn_within_b = Of(inside, inside - 0.002, inside + 0.002, 8);
+    EXPECT_THAT(BuildGuidelines(study),
+                ElementsAre(HasSubstr("is open: a difference of churn by up to 2.40 % is not "
+                                      "excluded (algo, epochs=2: cpu-a against cpu-b; n = 8")));
+  }
+  study.hardware[1].churn_within_b.high = std::nullopt;
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("how far churn differs is not known")));
+}
+
+TEST(GuidelinesTest, StacksAreMixedByWhatIsSaidOfStacks) {
+  Study study = OneCell();
+  study.stacks = {Between("cpu-a", 0.006, false)};
+  study.stacks[0].factor = Factor::kStack;
+  study.stacks[0].stack_a = "torch-a";
+  study.stacks[0].stack_b = "torch-b";
+  Contrast contrast = OfChurn("torch-b", -0.002, 0.003);
+  contrast.a = "torch-a";
+  contrast.question = Question::kStack;
+  study.contrasts = {contrast};
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(StartsWith("Members of these stacks may be pooled under algo: ")));
+  study.contrasts[0].question = Question::kHardware;
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("how far churn differs is not known")));
+}
+
+// Both classes have the same twelve members, each as another replicate: nothing differs, and the
+// contrasts of a real study are found.
+TEST(GuidelinesTest, CellsThatOnlyMixedUpTheirMembersArePooled) {
+  for (const std::vector<std::string>& rates :
+       {std::vector<std::string>{"0.1"}, std::vector<std::string>{"0.1", "0.2"}}) {
+    constexpr size_t kMembers = 12;
+    analysis::Draws draws(31);
+    std::vector<std::vector<int16_t>> members(kMembers);
+    for (std::vector<int16_t>& answers : members) {
+      for (int64_t x = 0; x < 2000; ++x) {
+        answers.push_back(static_cast<int16_t>((x + (draws.Uniform() < 0.005 ? 1 : 0)) % 4));
+      }
+    }
+    TinyStudy tiny(2000, 4);
+    for (const std::string& rate : rates) {
+      for (const size_t turned : {size_t{0}, size_t{1}}) {
+        tiny.AddCell("algo", Algo(), turned == 0 ? "cpu-a" : "cpu-b", 0, Rate(rate));
+        for (size_t r = 0; r < kMembers; ++r) tiny.AddMember(members[(r + turned) % kMembers]);
+      }
+    }
+    EXPECT_THAT(BuildStudy(tiny.input).guidelines,
+                Contains(StartsWith("Members of these classes may be pooled under algo: ")));
+  }
 }
 
 TEST(GuidelinesTest, AComparisonWithoutAnIntervalLeavesItOpen) {

@@ -29,7 +29,7 @@ constexpr int64_t kClaimExamples = 100;
 constexpr const char* kHeld = "init, data_order, augment and dropout";
 
 // The labels of two classes, with `wrong` of the answers the other way, from example `first` on.
-std::vector<int16_t> Answers(int64_t wrong, int64_t first = 0) {
+std::vector<int16_t> ClaimAnswers(int64_t wrong, int64_t first = 0) {
   std::vector<int16_t> answers;
   for (int64_t x = 0; x < kClaimExamples; ++x) {
     const bool other = first <= x && x < first + wrong;
@@ -40,7 +40,7 @@ std::vector<int16_t> Answers(int64_t wrong, int64_t first = 0) {
 
 // Right but for a random tenth; `moved` of the first examples are answered wrong by all.
 std::vector<int16_t> Noisy(Draws& draws, int64_t moved) {
-  std::vector<int16_t> answers = Answers(moved);
+  std::vector<int16_t> answers = ClaimAnswers(moved);
   for (int64_t x = moved; x < kClaimExamples; ++x) {
     if (draws.Uniform() < 0.1) answers[static_cast<size_t>(x)] ^= 1;
   }
@@ -56,7 +56,7 @@ void AddControl(TinyStudy& tiny, int copies) {
       tiny.AddCell("control", Control(), hardware, block);
       const bool b = std::string(hardware) == "cpu-b";
       for (int r = 0; r < copies; ++r) {
-        tiny.AddMember(Answers(b ? changed[block] : 0, 10 * block));
+        tiny.AddMember(ClaimAnswers(b ? changed[block] : 0, 10 * block));
       }
     }
   }
@@ -108,7 +108,7 @@ TEST(DrawsTest, OneDrawHasNoIntervalAndSaysSo) {
   TinyStudy tiny(kClaimExamples, 2);
   for (const char* hardware : {"cpu-a", "cpu-b"}) {
     tiny.AddCell("control", Control(), hardware);
-    for (int r = 0; r < 5; ++r) tiny.AddMember(Answers(hardware[4] == 'b' ? 4 : 0));
+    for (int r = 0; r < 5; ++r) tiny.AddMember(ClaimAnswers(hardware[4] == 'b' ? 4 : 0));
   }
 
   const Study study = BuildStudy(tiny.input);
@@ -427,6 +427,45 @@ TEST(ClaimTest, NoClaimOfTwoClassesIsSurerThanThatOfAll) {
   EXPECT_TRUE(held);
 }
 
+// Nine draws on three classes. The second turns one example round, in the last draw back; the third
+// turns twenty others in every draw. Of the 2^8 sign flips that make up p ten are as far from
+// nothing as the first two classes are, and one as far as the third is from either.
+void AddThreeClasses(TinyStudy& tiny, const std::string& plan) {
+  for (const char* hardware : {"cpu-a", "cpu-b", "cpu-c"}) {
+    tiny.AddCell(plan, Algo(), hardware);
+    for (int r = 0; r < 9; ++r) {
+      const bool turned = (hardware[4] == 'b') == (r < 8);
+      tiny.AddMember(hardware[4] == 'c' ? ClaimAnswers(20, 10) : ClaimAnswers(turned ? 1 : 0));
+    }
+  }
+}
+
+TEST(ClaimTest, TestsOfTwoOfSeveralClassesAreOneFamilyOverAllPlans) {
+  TinyStudy alone(kClaimExamples, 2);
+  AddThreeClasses(alone, "algo");
+  TinyStudy four(kClaimExamples, 2);
+  for (const char* plan : {"algo", "beta", "delta", "gamma"}) AddThreeClasses(four, plan);
+
+  const Study one = BuildStudy(alone.input);
+  const Study study = BuildStudy(four.input);
+
+  ASSERT_EQ(one.hardware.size(), 3u);
+  EXPECT_DOUBLE_EQ(*one.hardware[0].shift.p, 10.0 / 256);
+  EXPECT_TRUE(one.hardware[0].shift.shown) << "the other two are claimed first";
+  ASSERT_EQ(study.hardware.size(), 12u);
+  for (const SettingTest& test : study.hardware_tests) EXPECT_TRUE(test.shift.shown);
+  for (size_t k = 0; k < study.hardware.size(); ++k) {
+    const ShiftClaim& shift = study.hardware[k].shift;
+    const bool of_the_third = k % 3 > 0;
+    EXPECT_DOUBLE_EQ(*shift.p, (of_the_third ? 1.0 : 10.0) / 256) << study.hardware[k].label;
+    EXPECT_DOUBLE_EQ(*shift.p_holm, (of_the_third ? 12.0 : 4 * 10.0) / 256);
+    EXPECT_EQ(shift.shown, of_the_third);
+  }
+  EXPECT_THAT(study.hardware[0].text,
+              AllOf(HasSubstr(" A shift of the mean answer is not shown: "),
+                    HasSubstr("(p = 0.039, 0.16 after Holm over 12 comparisons of the study)")));
+}
+
 TEST(ClaimTest, UnderTrainedSettingsAreInNoFinding) {
   TinyStudy tiny(kClaimExamples, 2);
   AddAlgo(tiny, "algo", {6}, 9, 7);
@@ -462,7 +501,7 @@ TEST(HardwareAloneTest, TheMeanOfAllComparisonsIsSaidWithTheirRange) {
     const int64_t changed[] = {1, 2, 3, 2};
     for (const int64_t r : {0, 1, 2, 3}) {
       const int64_t times = hardware[4] == 'a' ? 0 : hardware[4] == 'b' ? 1 : 4;
-      tiny.AddMember(Answers(times * changed[r], 20 * r));
+      tiny.AddMember(ClaimAnswers(times * changed[r], 20 * r));
     }
   }
   // By draw: a-b 1 2 3 2, a-c 4 8 12 8, b-c 3 6 9 6 of a hundred: means 8/3, 16/3, 8, 16/3.
@@ -482,7 +521,7 @@ TEST(HardwareAloneTest, OnePlanIsEnough) {
     for (const char* hardware : {"cpu-a", "cpu-b"}) {
       tiny.AddCell(plan, Algo(), hardware);
       const int64_t times = hardware[4] == 'a' ? 0 : plan[0] == 'a' ? 1 : 3;
-      for (const int64_t r : {1, 2, 3}) tiny.AddMember(Answers(times * r, 20 * r));
+      for (const int64_t r : {1, 2, 3}) tiny.AddMember(ClaimAnswers(times * r, 20 * r));
     }
   }
 
@@ -500,7 +539,7 @@ TEST(HardwareAloneTest, NothingIsAveragedOverTheAxes) {
     for (const char* hardware : {"cpu-a", "cpu-b", "cpu-c"}) {
       tiny.AddCell("algo", Algo(), hardware, 0, {{"train.optimizer.learning_rate", rate}});
       const int64_t times = (hardware[4] - 'a') * (rate == std::string("0.1") ? 4 : 1);
-      for (const int64_t r : {0, 1}) tiny.AddMember(Answers(times * (1 + r), 20 * r));
+      for (const int64_t r : {0, 1}) tiny.AddMember(ClaimAnswers(times * (1 + r), 20 * r));
     }
   }
   // By draw: b-a 1 2, c-a 2 4, c-b 1 2 of a hundred: means 4/3 and 8/3; the other rate has 4 times.

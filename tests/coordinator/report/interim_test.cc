@@ -15,6 +15,7 @@
 #include "coordinator/report/until.h"
 #include "coordinator/report/words.h"
 #include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/has_warning.h"
 #include "tests/coordinator/report/tiny_study.h"
 
 namespace noisefloor::report {
@@ -78,6 +79,29 @@ TEST(InterimTest, NothingIsTestedBeforeAllMembersHaveEnded) {
   }
   EXPECT_THAT(study.headlines, Not(Contains(HasSubstr("shifts the mean answer ("))));
   EXPECT_THAT(study.headlines, Not(Contains(HasSubstr("pays most"))));
+}
+
+// Whoever cancels what is to come may have looked: the study is whole, and says what that means.
+TEST(InterimTest, WhatWasCancelledIsTheFirstWarningOfAWholeStudy) {
+  TinyStudy tiny(kInterimExamples, 2);
+  FillTwo(tiny, 9);
+  for (const size_t m : {8u, 17u}) tiny.input.members[m].state = MemberState::kCancelled;
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_FALSE(study.interim);
+  EXPECT_TRUE(study.hardware_tests.at(0).shift.shown);
+  const std::string text =
+      "2 of 18 members cancelled: where that was decided after a look at results, tests and "
+      "intervals promise too much; `noisefloor retry` lets them wait again.";
+  EXPECT_EQ(study.warnings.at(0).severity, "warning");
+  EXPECT_EQ(study.warnings.at(0).subject, "sweep");
+  EXPECT_EQ(study.warnings.at(0).text, text);
+  EXPECT_THAT(study.warnings, Warns("1 of 9 cancelled."));
+
+  tiny.input.members[16].state = MemberState::kWaiting;
+  EXPECT_THAT(BuildStudy(tiny.input).warnings, Not(Warns("promise too much")))
+      << "nothing is tested yet";
 }
 
 TEST(InterimTest, StacksAreNotTestedBeforeThenEither) {

@@ -111,6 +111,47 @@ TEST(StackTest, ThreeStacksHaveOneTestOfAll) {
   EXPECT_FALSE(study.stacks[0].shift.shown) << "these two answer alike";
 }
 
+// Nine draws whose answers are right but for one example, where `turned`, in the last draw the
+// other way, or for the last `others`.
+void AddNineDraws(TinyStudy& tiny, const std::string& hardware, const std::string& stack,
+                  bool turned, int64_t others) {
+  tiny.AddCell("algo", Algo(), hardware).stack = stack;
+  for (int r = 0; r < 9; ++r) {
+    std::vector<int16_t> answers;
+    for (int64_t x = 0; x < kStackExamples; ++x) {
+      const bool wrong = x == 0 ? others == 0 && turned == (r < 8) : x >= kStackExamples - others;
+      answers.push_back(static_cast<int16_t>(wrong ? 1 - x % 2 : x % 2));
+    }
+    tiny.AddMember(answers);
+  }
+}
+
+// As many shifts as there are factors would each be claimed at 5 %.
+TEST(StackTest, TestsOfTwoOfSeveralStacksAreOneFamilyWithThoseOfClasses) {
+  TinyStudy tiny(kStackExamples, 2);
+  AddNineDraws(tiny, "cpu-a", "one", false, 0);
+  AddNineDraws(tiny, "cpu-b", "one", true, 0);
+  AddNineDraws(tiny, "cpu-c", "one", false, 20);
+  AddNineDraws(tiny, "cpu-a", "two", true, 0);
+  AddNineDraws(tiny, "cpu-a", "three", false, 20);
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.hardware.size(), 3u);
+  ASSERT_EQ(study.stacks.size(), 3u);
+  for (const Comparison* comparison : {&study.hardware[0], &study.stacks[0]}) {
+    // Ten of 2^8 sign flips; alone in its family it would be claimed after the other two.
+    EXPECT_DOUBLE_EQ(*comparison->shift.p, 10.0 / 256) << comparison->label;
+    EXPECT_DOUBLE_EQ(*comparison->shift.p_holm, 2 * 10.0 / 256);
+    EXPECT_FALSE(comparison->shift.shown);
+    EXPECT_EQ(comparison->shift.family, "6 comparisons of the study");
+  }
+  for (const Comparison* comparison : {&study.hardware[1], &study.stacks[1]}) {
+    EXPECT_DOUBLE_EQ(*comparison->shift.p_holm, 6 * 1.0 / 256) << comparison->label;
+    EXPECT_TRUE(comparison->shift.shown);
+  }
+}
+
 TEST(StackTest, WhatIsLeftOutIsWarnedOf) {
   TinyStudy tiny(kStackExamples, 2);
   AddStack(tiny, "cpu-a", "ours", 0);

@@ -234,7 +234,7 @@ TEST(TrajectoriesTest, WeightsThatWouldTakeTooLongAreNotLookedAt) {
     parting.AddMember(m, {1});
     parting.tiny.input.members.back().weights_at.emplace(
         1, WeightsView({.content = "c", .parameters = (size_t{1} << 36) + m},
-                       [] -> SharedWeights { return nullptr; }));
+                       []() -> SharedWeights { return nullptr; }));
   }
   const Study study = BuildStudy(parting.tiny.input);
   EXPECT_THAT(study.warnings,

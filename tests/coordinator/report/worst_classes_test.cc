@@ -1,4 +1,6 @@
 // Which classes and groups pay most: told only where a confidence set tells it.
+#include "coordinator/report/worst_classes.h"
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -6,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/report/gather.h"
 #include "coordinator/report/words.h"
 #include "tests/coordinator/analysis/random_inputs.h"
 #include "tests/coordinator/report/ten_classes.h"
@@ -76,6 +79,32 @@ TEST(WorstClassesTest, NoClassIsLeftOutMoreOftenThanPromised) {
     left_out += std::ranges::count(worst.kept, "3") == 0;
   }
   EXPECT_LE(left_out, 11) << "5 % of 100, and what chance adds";
+}
+
+// Of so few some is named once any is left out: where all are alike, falsely. Each class has
+// fifteen examples, some of which are missed more often than others, alike in all classes.
+TEST(WorstClassesTest, OfFewClassesThatAreAlikeOneIsNamedInOneStudyOfTwenty) {
+  constexpr int32_t kOfEachClass = 15;
+  for (const int32_t classes : {3, 4}) {
+    Draws draws(60 + static_cast<uint64_t>(classes));
+    int named = 0;
+    for (int k = 0; k < 400; ++k) {
+      TinyStudy tiny(kOfEachClass * classes, classes);
+      tiny.AddCell("algo", Algo(), "cpu-a");
+      for (int r = 0; r < 10; ++r) {
+        std::vector<int16_t> answers;
+        for (int32_t x = 0; x < kOfEachClass * classes; ++x) {
+          const bool missed = draws.Uniform() < 0.02 + 0.16 * (x / classes + 0.5) / kOfEachClass;
+          answers.push_back(static_cast<int16_t>((x + (missed ? 1 : 0)) % classes));
+        }
+        tiny.AddMember(answers);
+      }
+      const WorstClasses worst = BuildWorstClasses(Gather(tiny.input));
+      named += worst.text.find("pays most") != std::string::npos;
+    }
+    EXPECT_LE(named, 33) << "of 400 with " << classes << " classes; 20 are to be expected";
+    EXPECT_GT(named, 0);
+  }
 }
 
 // The largest of many is too large by chance: what is told of it is what shrinking leaves.
@@ -210,6 +239,23 @@ TEST(WorstClassesTest, TwoMembersOrEqualOnesSayNothingOfClasses) {
   control.AddCell("control", Control(), "cpu-a");
   AddTossers(control, 20, {6}, 3);
   EXPECT_THAT(BuildStudy(control.input).worst_classes.text, IsEmpty());
+}
+
+// Where replicates are draws in every block, each is left out alone: its block goes on with the
+// others, and other blocks go on whole.
+TEST(WorstClassesTest, WhereEverythingIsFreeReplicatesOfAllBlocksAreLeftOut) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a", 0);
+  AddTossers(tiny, 8, {6}, 3);
+  tiny.AddCell("algo", Algo(), "cpu-a", 1);
+  AddTossers(tiny, 8, {}, 4);
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_EQ(study.worst_classes.n, 16);
+  EXPECT_THAT(study.worst_classes.kept, ElementsAre("6"));
+  EXPECT_NEAR(study.worst_classes.churn[6].churn, *study.cohorts[0].per_class[6].churn.value / 2,
+              1e-14);
 }
 
 // A cohort whose members differ by blocks only says nothing surer than its blocks.

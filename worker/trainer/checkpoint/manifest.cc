@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "common/base/sha256_text.h"
 #include "common/files/sha256.h"
 
 namespace noisefloor::trainer {
@@ -13,10 +14,6 @@ namespace {
 constexpr int64_t kMostSteps = int64_t{1} << 40;
 constexpr int64_t kMostFileBytes = int64_t{1} << 50;
 constexpr size_t kMostNameBytes = 200;
-
-bool IsHash(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 // A name of its own in a folder: leads nowhere else.
 bool IsPlainName(std::string_view name) {
@@ -32,7 +29,7 @@ FileSum ReadSum(JsonReader& reader) {
   FileSum sum;
   sum.sha256 = reader.Text("sha256", 64);
   sum.size_bytes = static_cast<uint64_t>(reader.Int("size", 0, kMostFileBytes));
-  if (!IsHash(sum.sha256)) reader.Fail("sha256", "64 hexadecimal digits");
+  if (!IsSha256(sum.sha256)) reader.Fail("sha256", "64 hexadecimal digits");
   return sum;
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/sha256_text.h"
 #include "common/cache/upkeep.h"
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
@@ -27,10 +28,6 @@ namespace noisefloor::trainer {
 namespace {
 
 constexpr absl::Duration kTooYoung = absl::Seconds(2);
-
-bool IsIdentity(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 // An open file of the cache; while it is open nobody removes the file for want of room.
 class Used {
@@ -94,7 +91,7 @@ std::optional<std::string> DataCache::IdentityOf(const FolderState& state) const
   const auto text = ReadFile(PathOf(state.key + std::string(kCacheSource)), 100);
   if (!text.ok()) return std::nullopt;
   const std::string identity = text->substr(0, text->find('\n'));
-  if (!IsIdentity(identity) || *text != identity + "\n") return std::nullopt;
+  if (!IsSha256(identity) || *text != identity + "\n") return std::nullopt;
   return identity;
 }
 

@@ -43,6 +43,11 @@ absl::Status CheckPlace(const Specification& specification, const HardwareClass&
   return absl::OkStatus();
 }
 
+absl::Status CheckMeasuresAlone(const TrainerRequest& request) {
+  if (request.weights.empty()) return absl::OkStatus();
+  return InvalidInput("weights: a member that measures (measure.steps above 0) takes none");
+}
+
 // Unavailable without the devices, InvalidArgument with others.
 absl::StatusOr<std::vector<at::Device>> DevicesOf(const Specification& specification,
                                                   const HardwareClass& hardware) {
@@ -127,6 +132,18 @@ std::unique_ptr<Checkpointer> MakeCheckpointer(const TrainerRequest& request,
                                         request.work_directory, clock);
 }
 
+// As it is told in the hello; what others do to the machine comes with the outcome.
+Json EnvironmentAtStart(const Specification& spec, const Process& process, bool on_gpu,
+                        const std::vector<SwitchReading>& readings) {
+  Json environment = ProcessEnvironment(process.build);
+  environment["switches"] = SwitchesJson(readings);
+  environment["observed"] = process.observed;
+  environment["notes"] = NotesJson(spec, WasObserved(process.observed));
+  environment["hardware_class"] = spec.hardware_class;
+  if (on_gpu && spec.train.devices > 1) environment["gpus"] = GpusJson();
+  return environment;
+}
+
 std::string StoppedMessage(const TrainReport& report) {
   return "asked to stop after " + std::to_string(report.steps) + " steps" +
          (report.is_kept ? ", which are kept" : "");
@@ -207,20 +224,11 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
   SwitchPlan switches = PlanSwitches(spec, streams.threads);
   switches.aten_capability = hardware->aten_capability;
   const auto readings = SetSwitches(switches);
-  Json environment = ProcessEnvironment(build);
-  environment["switches"] = SwitchesJson(readings);
-  environment["observed"] = process.observed;
-  environment["notes"] = NotesJson(spec, WasObserved(process.observed));
-  environment["hardware_class"] = spec.hardware_class;
-  if (hardware->gpu && spec.train.devices > 1) environment["gpus"] = GpusJson();
-
+  Json environment = EnvironmentAtStart(spec, process, hardware->gpu, readings);
   Surroundings surroundings(clock, hardware->gpu ? GpuUuid() : "");
   if (spec.measure.steps > 0) {
-    if (!request.weights.empty()) {
-      return fail(
-          CauseClass::kBadSpecification,
-          InvalidInput("weights: a member that measures (measure.steps above 0) takes none"));
-    }
+    const absl::Status alone = CheckMeasuresAlone(request);
+    if (!alone.ok()) return fail(CauseClass::kBadSpecification, alone);
     reporter.Hello({.stack = build.stack, .build = build.build, .environment = environment.dump()});
     return MeasureMember(request, {spec, streams, switches, *devices, clock},
                          std::move(environment), surroundings, reporter);

@@ -62,7 +62,7 @@ class PlannedPlan:
     members: int
     draws: int                          # Independent ones, of each setting, class and stack.
     control: bool
-    detectable_sd_ratio: float | None   # 80 % power at 5 %; None: no such comparison.
+    detectable_sd_ratio: float | None   # 80 % power at 5 %; None: none up to 100.
     detectable_mean_shift: float | None  # In standard deviations.
 
 

@@ -124,6 +124,6 @@ function compared(study: Study, factor: Factor, comparisons: Comparison[], tests
       el("summary", {}, "Each comparison in words"),
       el("ul", { class: "findings" }, ...comparisons.filter((h) => h.pairs > 0).map((h) => el("li", {}, el("b", {}, `${h.label}: `), h.text)))),
     tests.length === 0 ? null : el("ul", { class: "findings" }, ...tests.map((t) => el("li", {}, t.text))),
-    titledTable("Two sides over the independent draws of each plan: B minus A; churn of equal and of unequal replicates; shift of the mean answer (churn of unequal replicates across, less the mean churn inside A and inside B) with its exact p and the p after Holm over the comparisons of the plan; correlation of their accuracies over draws, mean correlation of their logits.",
+    titledTable("Two sides over the independent draws of each plan: B minus A; churn of equal and of unequal replicates; shift of the mean answer (churn of unequal replicates across, less the mean churn inside A and inside B) with its exact p and the p after Holm over the comparisons of the study; correlation of their accuracies over draws, mean correlation of their logits.",
       table(["A – B", "draws", "same bits", "top-1, B\u00a0−\u00a0A", "churn, same replicate", "other replicates", "shift of the mean", "p", "p, Holm", "r of top-1", "r of logits, same", "other"], rows)));
 }

@@ -86,8 +86,8 @@ Json NotesJson(const Specification& specification, bool observed) {
       asked + (observed ? "were observed in this process: see observed"
                         : "could not be observed in this process"),
       "clock rates, temperature and other processes of the machine are not controlled; they can "
-      "change times, and bits only through what is free: the order of arrival, and on a GPU kernels "
-      "that do not repeat and cuDNN's choice by timing"};
+      "change times, and bits only through what is free: the order of arrival, and on a GPU "
+      "kernels that do not repeat and cuDNN's choice by timing"};
   const auto free = [&](NoiseSource source) {
     return specification.Source(source).state == SourceState::kFree;
   };
