@@ -89,10 +89,13 @@ class Extend final : public Command {
       return;
     }
     context.out << name
-                << fmt::format(": {} {}, {}; {} {}\n", Counted(answer.members(), "member"),
+                << fmt::format(": {} {}, {}", Counted(answer.members(), "member"),
                                dry_run_ ? "would be added" : "added",
-                               Counted(answer.cells(), "new cell"), dry_run_ ? "it has" : "now",
-                               CountsText(answer.sweep()));
+                               Counted(answer.cells(), "new cell"));
+    // Of a busy coordinator the number alone.
+    const bool told = !answer.sweep().name().empty();
+    if (told) context.out << (dry_run_ ? "; it has " : "; now ") << CountsText(answer.sweep());
+    context.out << "\n";
   }
 
   std::string sweep_;

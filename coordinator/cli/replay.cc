@@ -59,6 +59,7 @@ absl::StatusOr<std::vector<double>> Top1OfCohort(Connection& connection, const v
   cohort.selection.add_cells(member.cell());
   std::vector<double> values;
   NF_RETURN_IF_ERROR(VisitSelected(connection, cohort, [&](v1::Member&& other) {
+    if (other.cell() != member.cell()) return;  // An older coordinator tells all of the sweep.
     const auto& metrics = other.outcome().metrics();
     const auto top1 = metrics.find("top1");
     if (top1 != metrics.end() && std::isfinite(top1->second)) values.push_back(top1->second);

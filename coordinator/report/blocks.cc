@@ -4,11 +4,19 @@
 #include <map>
 #include <tuple>
 
+#include "coordinator/analysis/detectable.h"
 #include "coordinator/analysis/spread.h"
+#include "coordinator/report/pairing.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
 namespace {
+
+// What cohorts that differ in their block only have in common.
+using BlockKey = std::tuple<std::vector<AxisSetting>, std::string, std::string, std::string>;
+BlockKey KeyOf(const Cohort& cohort) {
+  return {cohort.axes, cohort.plan, cohort.hardware, cohort.stack};
+}
 
 Estimate OverBlocks(const std::vector<const Cohort*>& cohorts, Estimate Cohort::*figure) {
   const Estimate& first = cohorts[0]->*figure;
@@ -35,7 +43,12 @@ Estimate SdInsideBlocks(const Gathered& gathered, const std::vector<const Cohort
     const std::vector<size_t>& done = cells.at(cohort->cell)->done;
     blocks.push_back(ValuesOf(gathered, done, &MemberFacts::accuracy));
   }
-  return analysis::PooledSdEstimate(blocks, "fraction");
+  Estimate sd = analysis::PooledSdEstimate(blocks, "fraction");
+  // As a contrast of this plan has it, whose draws are then all replicates.
+  if (sd.value && ReplicatesAreDraws(*cells.at(cohorts[0]->cell), cohorts.size())) {
+    sd.detectable = analysis::DetectableSdRatio(sd.n);
+  }
+  return sd;
 }
 
 std::string LabelOf(const Cohort& cohort, bool several_stacks) {
@@ -46,14 +59,19 @@ std::string LabelOf(const Cohort& cohort, bool several_stacks) {
 
 }  // namespace
 
+void DropRatiosOfCopies(const Gathered& gathered, std::vector<Cohort>& cohorts) {
+  std::map<BlockKey, size_t> blocks;
+  for (const Cohort& cohort : cohorts) ++blocks[KeyOf(cohort)];
+  for (size_t k = 0; k < cohorts.size(); ++k) {
+    if (ReplicatesAreDraws(gathered.cells[k], blocks.at(KeyOf(cohorts[k])))) continue;
+    cohorts[k].accuracy_sd.detectable.reset();
+  }
+}
+
 std::vector<BlockSummary> BuildBlocks(const Gathered& gathered,
                                       const std::vector<Cohort>& cohorts) {
-  std::map<std::tuple<std::vector<AxisSetting>, std::string, std::string, std::string>,
-           std::vector<const Cohort*>>
-      groups;
-  for (const Cohort& cohort : cohorts) {
-    groups[{cohort.axes, cohort.plan, cohort.hardware, cohort.stack}].push_back(&cohort);
-  }
+  std::map<BlockKey, std::vector<const Cohort*>> groups;
+  for (const Cohort& cohort : cohorts) groups[KeyOf(cohort)].push_back(&cohort);
   const bool several_stacks = HaveSeveralStacks(gathered.cells);
   std::vector<BlockSummary> summaries;
   for (const auto& [key, group] : groups) {

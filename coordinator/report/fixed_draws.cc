@@ -55,13 +55,11 @@ std::string Names(const std::set<std::string>& plans) {
   return Listed(std::vector<std::string>(plans.begin(), plans.end()));
 }
 
-std::string OnOf(const Gathered& gathered, const CellInput& cell) {
-  const bool several_classes = std::ranges::any_of(gathered.cells, [&](const CellFacts& other) {
-    return other.input->hardware != cell.hardware;
-  });
+// Class and stack of the cell where the study has several of them.
+std::string OnOf(const CellInput& cell, bool several_classes, bool several_stacks) {
   std::vector<std::string> names;
   if (several_classes) names.push_back(HardwareName(cell.hardware));
-  if (HaveSeveralStacks(gathered.cells)) names.push_back(StackName(cell.stack));
+  if (several_stacks) names.push_back(StackName(cell.stack));
   return names.empty() ? "" : fmt::format(" on {}", fmt::join(names, ", "));
 }
 
@@ -92,12 +90,16 @@ void Judge(const Point& point, std::vector<FixedDraw>& outside) {
 }  // namespace
 
 std::vector<FixedDraw> BuildFixedDraws(const Gathered& gathered) {
+  const bool several_stacks = HaveSeveralStacks(gathered.cells);
+  const bool several_classes = std::ranges::any_of(gathered.cells, [&](const CellFacts& cell) {
+    return cell.input->hardware != gathered.cells.front().input->hardware;
+  });
   std::map<Place, Point> points;
   for (const CellFacts& cell : gathered.cells) {
     const CellInput& input = *cell.input;
     Point& point = points[{input.axes, cell.set, input.hardware, input.stack, cell.off}];
     point.axes_label = cell.axes_label;
-    point.on = OnOf(gathered, input);
+    point.on = OnOf(input, several_classes, several_stacks);
     if (!cell.seeded_free && !cell.held.empty()) {
       AddMembers(gathered, cell, false, point.held);
       point.held_plans.insert(cell.input->plan);

@@ -10,7 +10,6 @@
 
 #include "fmt/format.h"
 
-#include "coordinator/analysis/exchange.h"
 #include "coordinator/analysis/hypothesis.h"
 #include "coordinator/analysis/interval.h"
 #include "coordinator/report/comparison_words.h"
@@ -79,15 +78,7 @@ class PairsOfSets {
   std::map<size_t, analysis::KnownPairs> pairs_;
 };
 
-// A test on its way to becoming a claim.
-struct Candidate {
-  ShiftClaim* claim = nullptr;
-  int64_t sides = 2;
-  std::vector<int64_t> replicates;
-  Exchange exchange = Exchange::kWithinReplicates;
-};
-
-Candidate RunTest(PairsOfSets& pairs, const Design& design, int64_t sides, ShiftClaim& claim) {
+ShiftCandidate RunTest(PairsOfSets& pairs, const Design& design, int64_t sides, ShiftClaim& claim) {
   claim.replicates = design.total;
   claim.blocks = std::ssize(design.blocks);
   claim.least_p = analysis::LeastP(sides, design.replicates, design.exchange);
@@ -110,7 +101,7 @@ std::string SizeOf(const std::vector<int64_t>& replicates) {
   return fmt::format("{} blocks of {}", replicates.size(), of_block);
 }
 
-std::string CannotText(const Candidate& candidate, size_t family, double level) {
+std::string CannotText(const ShiftCandidate& candidate, size_t family, double level) {
   const auto blocks = static_cast<int64_t>(std::max<size_t>(1, candidate.replicates.size()));
   const std::optional<int64_t> needed = analysis::ReplicatesFor(
       level / static_cast<double>(family), candidate.sides, blocks, candidate.exchange);
@@ -120,16 +111,6 @@ std::string CannotText(const Candidate& candidate, size_t family, double level) 
                                            : fmt::format("{} in each block", *needed);
   return fmt::format("{} cannot carry a test{}: the least possible p is {}; {} could",
                      SizeOf(candidate.replicates), among, PValue(candidate.claim->least_p), enough);
-}
-
-// Those of a family that cannot be claimed at all are told why.
-void NoteWhatCannotBeClaimed(const std::vector<Candidate>& family, double level) {
-  std::vector<double> least;
-  for (const Candidate& candidate : family) least.push_back(candidate.claim->least_p);
-  const std::vector<bool> can = analysis::CanBeClaimed(least, level);
-  for (size_t k = 0; k < family.size(); ++k) {
-    if (!can[k]) family[k].claim->note = CannotText(family[k], family.size(), level);
-  }
 }
 
 // Plan, point of the axes, evaluation set and what else is equal on all sides: of classes, where
@@ -220,8 +201,8 @@ std::vector<Block> BlocksOf(const Gathered& gathered, const Comparison& comparis
 // Tests of two sides; `all` are the places of those of all sides of a setting in `tests`.
 void TestComparisons(const Gathered& gathered, PairsOfSets& pairs, const Settings& settings,
                      const std::vector<SettingTest>& tests, const std::map<SettingKey, size_t>& all,
-                     std::vector<Comparison>& comparisons) {
-  std::vector<Candidate> of_several;
+                     std::vector<Comparison>& comparisons,
+                     std::vector<ShiftCandidate>& of_several) {
   for (Comparison& comparison : comparisons) {
     ShiftClaim& claim = comparison.shift;
     const std::vector<Block> blocks = BlocksOf(gathered, comparison);
@@ -236,7 +217,7 @@ void TestComparisons(const Gathered& gathered, PairsOfSets& pairs, const Setting
                        ? "the stacks differ as well"
                        : fmt::format("no block has all {}", SidesWord(comparison.factor));
     } else {
-      const Candidate candidate = RunTest(pairs, DesignOf(gathered, blocks), 2, claim);
+      const ShiftCandidate candidate = RunTest(pairs, DesignOf(gathered, blocks), 2, claim);
       if (IsOneOfSeveral(tests[*comparison.setting_test])) {
         of_several.push_back(candidate);
       } else {
@@ -244,13 +225,13 @@ void TestComparisons(const Gathered& gathered, PairsOfSets& pairs, const Setting
       }
     }
   }
-  NoteWhatCannotBeClaimed(of_several, analysis::kLevel);
 }
 
 }  // namespace
 
 std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor, double level,
-                                         std::vector<Comparison>& comparisons) {
+                                         std::vector<Comparison>& comparisons,
+                                         std::vector<ShiftCandidate>& of_several) {
   const Settings settings(gathered, factor);
   std::map<SettingKey, std::vector<const CellFacts*>> cells_of;
   for (const CellFacts& cell : gathered.cells) {
@@ -258,7 +239,7 @@ std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor
   }
   std::vector<SettingTest> tests;
   tests.reserve(cells_of.size());  // Candidates point into it.
-  std::vector<Candidate> family;
+  std::vector<ShiftCandidate> family;
   PairsOfSets pairs(gathered);
   std::map<SettingKey, size_t> all;
   for (const auto& [key, cells] : cells_of) {
@@ -271,8 +252,17 @@ std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor
     all[key] = tests.size() - 1;
   }
   NoteWhatCannotBeClaimed(family, level);
-  TestComparisons(gathered, pairs, settings, tests, all, comparisons);
+  TestComparisons(gathered, pairs, settings, tests, all, comparisons, of_several);
   return tests;
+}
+
+void NoteWhatCannotBeClaimed(const std::vector<ShiftCandidate>& family, double level) {
+  std::vector<double> least;
+  for (const ShiftCandidate& candidate : family) least.push_back(candidate.claim->least_p);
+  const std::vector<bool> can = analysis::CanBeClaimed(least, level);
+  for (size_t k = 0; k < family.size(); ++k) {
+    if (!can[k]) family[k].claim->note = CannotText(family[k], family.size(), level);
+  }
 }
 
 bool IsOneOfSeveral(const SettingTest& all) { return all.sides.size() > 2; }

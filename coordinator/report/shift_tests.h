@@ -7,17 +7,30 @@
 
 #include <vector>
 
+#include "coordinator/analysis/exchange.h"
 #include "coordinator/report/gather.h"
 #include "coordinator/report/study.h"
 
 namespace noisefloor::report {
 
+// A test on its way to becoming a claim.
+struct ShiftCandidate {
+  ShiftClaim* claim = nullptr;
+  int64_t sides = 2;
+  std::vector<int64_t> replicates;
+  analysis::Exchange exchange = analysis::Exchange::kWithinReplicates;
+};
+
+// Those of a family that cannot be claimed at all at the level are told why.
+void NoteWhatCannotBeClaimed(const std::vector<ShiftCandidate>& family, double level);
+
 // Also sets `shift` of the comparisons, and which test theirs rests on. Plans whose sources are all
-// fixed have no test: their bits are equal or they are not. `level`: of all these tests. What
-// cannot be claimed at it has a note, and so has what of two sides cannot be at 5 % beside the
-// others of this factor; the rest waits for CorrectClaims.
+// fixed have no test: their bits are equal or they are not. `level`: of all these tests; what
+// cannot be claimed at it has a note. Adds tests of two out of several sides to `of_several`, which
+// are one family for both factors. The rest waits for CorrectClaims.
 std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor, double level,
-                                         std::vector<Comparison>& comparisons);
+                                         std::vector<Comparison>& comparisons,
+                                         std::vector<ShiftCandidate>& of_several);
 
 // Is a test of two sides of this setting one of several? Of two sides in all it is that of all.
 bool IsOneOfSeveral(const SettingTest& all);

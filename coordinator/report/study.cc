@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 
+#include "coordinator/analysis/interval.h"
 #include "coordinator/report/blocks.h"
 #include "coordinator/report/checks.h"
 #include "coordinator/report/claims.h"
@@ -86,6 +87,7 @@ Study BuildStudy(const StudyInput& input) {
     study.cohorts.push_back(BuildCohort(gathered, cell));
   }
   NameHardware(study.cohorts);
+  DropRatiosOfCopies(gathered, study.cohorts);
   study.blocks = BuildBlocks(gathered, study.cohorts);
   study.controls = BuildControls(gathered);
   study.physical = BuildPhysical(gathered);
@@ -93,8 +95,11 @@ Study BuildStudy(const StudyInput& input) {
   study.stacks = BuildComparisons(gathered, Factor::kStack);
   study.contrasts = BuildContrasts(gathered);
   const double level = LevelOfShifts(study);
-  study.hardware_tests = BuildShiftTests(gathered, Factor::kHardware, level, study.hardware);
-  study.stack_tests = BuildShiftTests(gathered, Factor::kStack, level, study.stacks);
+  std::vector<ShiftCandidate> of_several;
+  study.hardware_tests =
+      BuildShiftTests(gathered, Factor::kHardware, level, study.hardware, of_several);
+  study.stack_tests = BuildShiftTests(gathered, Factor::kStack, level, study.stacks, of_several);
+  NoteWhatCannotBeClaimed(of_several, analysis::kLevel);
   if (study.interim) WithholdTests(study);
   CorrectClaims(study);
   study.decompositions = BuildDecompositions(gathered);

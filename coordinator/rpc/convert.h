@@ -82,6 +82,8 @@ absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
                                                    const v1::MemberSelection& message);
 absl::Status CheckPriority(int32_t priority);
 absl::Status CheckWeight(uint32_t weight);  // Of a sweep or an owner.
+absl::Status CheckRequestId(const std::string& id);
+absl::Status CheckStack(const std::string& stack);  // Empty: it names none.
 absl::Status CheckGpuHours(double hours);
 // How many members may run on each class; `field` is its name in refusals. 0: as many as there are.
 absl::StatusOr<std::map<std::string, uint32_t>> LimitsFrom(

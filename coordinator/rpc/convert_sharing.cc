@@ -1,10 +1,12 @@
 // Selections of members, and what people change of sweeps and workers.
+#include <cmath>
+#include <set>
+
 #include "fmt/format.h"
 
 #include "common/base/names.h"
 #include "common/rpc/kinds.h"
 #include "common/rpc/settings.h"
-#include "common/rpc/status.h"
 #include "coordinator/rpc/convert.h"
 
 namespace noisefloor {
@@ -13,9 +15,10 @@ namespace {
 
 constexpr int32_t kMaxPriority = 1000;
 constexpr uint32_t kMaxWeight = 1000;
-constexpr int kMaxNames = 1000;      // Of each kind in a selection.
-constexpr int kMaxMembers = 100000;  // Named one by one.
-constexpr size_t kMaxValue = 4096;   // Of an axis, as text.
+constexpr int kMaxNames = 1000;        // Of each kind in a selection.
+constexpr int kMaxMembers = 100000;    // Named one by one.
+constexpr size_t kMaxValue = 4096;     // Of an axis, as text.
+constexpr size_t kMaxRequestId = 100;  // Bytes.
 
 absl::Status CheckText(std::string_view field, const std::string& text, size_t most) {
   if (text.size() <= most) return absl::OkStatus();
@@ -97,6 +100,18 @@ absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
   NF_RETURN_IF_ERROR(TakeMembers(sweep, message, selection));
   NF_RETURN_IF_ERROR(TakeAxes(message, selection));
   return selection;
+}
+
+absl::Status CheckRequestId(const std::string& id) {
+  if (id.size() <= kMaxRequestId) return absl::OkStatus();
+  return InvalidInput(
+      fmt::format("request_id: expected at most {} bytes, got {}", kMaxRequestId, id.size()));
+}
+
+absl::Status CheckStack(const std::string& stack) {
+  if (stack.empty() || IsName(stack)) return absl::OkStatus();
+  return InvalidInput(
+      fmt::format("stack: expected {}, got '{}'", kNameRule, stack.substr(0, kMaxQuoted)));
 }
 
 absl::Status CheckPriority(int32_t priority) {

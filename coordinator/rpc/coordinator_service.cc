@@ -31,7 +31,6 @@ namespace noisefloor {
 
 namespace {
 
-constexpr size_t kMaxRequestId = 100;  // Bytes.
 constexpr int kMaxAssumedWorkers = 100;
 constexpr uint32_t kMaxReplays = 1000;
 absl::Status NotOffered(const std::string& stack, const sweep::Known& known) {
@@ -89,12 +88,6 @@ absl::StatusOr<sweep::Sweep> ResolveAsked(const Request& request, const sweep::K
                  : ResolveSweep(request.sweep(), known, /*places=*/nullptr);
 }
 
-absl::Status CheckRequestId(const std::string& id) {
-  if (id.size() <= kMaxRequestId) return absl::OkStatus();
-  return InvalidInput(
-      fmt::format("request_id: expected at most {} bytes, got {}", kMaxRequestId, id.size()));
-}
-
 absl::Status CheckFile(const std::string& file) {
   if (file.size() <= sweep::kMaxFileBytes) return absl::OkStatus();
   return InvalidInput(
@@ -136,12 +129,6 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
   std::erase_if(event.limits, [](const auto& limit) { return limit.second == 0; });
   NF_RETURN_IF_ERROR(CheckLimits(event));
   return event;
-}
-
-absl::Status CheckStack(const std::string& stack) {
-  if (stack.empty() || IsName(stack)) return absl::OkStatus();
-  return InvalidInput(
-      fmt::format("stack: expected {}, got '{}'", kNameRule, stack.substr(0, kMaxQuoted)));
 }
 
 // Which sweep the replays are.

@@ -100,7 +100,9 @@ void CoordinatorServiceImpl::Extend(Context* context, Unary* reactor,
         if (!result.status.ok()) return reactor->Finish(ToGrpc(result.status));
         const bool posted = parts_.query.Post(
             query::Work::kRead, [=, this] { FinishWithSweep(reactor, response, sweep); });
-        if (!posted) reactor->Finish(grpc::Status::OK);  // It is done, though nobody can look.
+        if (posted) return;
+        response->mutable_sweep()->set_id(sweep);  // It is done, though nobody can look.
+        reactor->Finish(grpc::Status::OK);
       },
       WhileAwaited(*context));
 }

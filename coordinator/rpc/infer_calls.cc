@@ -7,7 +7,6 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
-#include "common/base/names.h"
 #include "common/base/reason.h"
 #include "common/base/sweep_limits.h"
 #include "common/files/sha256.h"
@@ -25,8 +24,7 @@ namespace noisefloor {
 namespace {
 
 constexpr int kMostClasses = 100;
-constexpr size_t kMostRequestId = 100;  // Bytes.
-constexpr size_t kMostFileName = 200;   // Bytes.
+constexpr size_t kMostFileName = 200;  // Bytes.
 absl::StatusOr<std::vector<std::string>> ClassesFrom(const v1::InferMembersRequest& request,
                                                      const sweep::Known& known) {
   std::vector<std::string> classes(request.hardware_classes().begin(),
@@ -92,13 +90,8 @@ absl::StatusOr<query::InferQuestion> QuestionOf(const v1::InferMembersRequest& r
   NF_ASSIGN_OR_RETURN(question.sweep, SweepFrom(request.sweep_id()));
   NF_ASSIGN_OR_RETURN(question.selection, SelectionFrom(question.sweep, request.selection()));
   question.own_weights = !request.has_weights();
-  if (request.request_id().size() > kMostRequestId) {
-    return InvalidInput(fmt::format("request_id: expected at most {} bytes, got {}", kMostRequestId,
-                                    request.request_id().size()));
-  }
-  if (!request.stack().empty() && !IsName(request.stack())) {
-    return InvalidInput(fmt::format("stack: expected {}", kNameRule));
-  }
+  NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
+  NF_RETURN_IF_ERROR(CheckStack(request.stack()));
   return question;
 }
 

@@ -14,7 +14,6 @@
 
 #include "common/base/names.h"
 #include "common/cache/folder.h"
-#include "common/files/directory.h"
 #include "common/files/file_error.h"
 #include "common/files/sha256.h"
 #include "common/rpc/channel.h"

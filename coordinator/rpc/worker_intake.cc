@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/log/log.h"
-#include "coordinator/ingest/accept.h"
 #include "coordinator/rpc/convert.h"
 
 namespace noisefloor {

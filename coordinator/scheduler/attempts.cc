@@ -4,7 +4,6 @@
 
 #include "fmt/format.h"
 
-#include "common/base/check.h"
 #include "common/base/sha256_text.h"
 #include "coordinator/ingest/accept.h"
 #include "coordinator/scheduler/handlers.h"

@@ -12,7 +12,6 @@
 #include "coordinator/scheduler/patience.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
-#include "coordinator/scheduler/retry.h"
 
 namespace noisefloor::scheduler {
 

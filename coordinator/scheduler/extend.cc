@@ -4,7 +4,6 @@
 
 #include "common/base/check.h"
 #include "coordinator/scheduler/handlers.h"
-#include "coordinator/sweep/extend.h"
 
 namespace noisefloor::scheduler {
 

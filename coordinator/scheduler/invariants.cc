@@ -218,7 +218,9 @@ void CheckNames(const State& state, Broken& broken) {
   size_t by_hash = 0;
   for (const auto& [hash, sweeps] : state.sweeps_by_hash) by_hash += sweeps.size();
   if (by_hash != state.sweeps.size()) broken.push_back("sweeps are found by other hashes");
+  size_t by_request = 0;
   for (const auto& [id, sweep] : state.sweeps) {
+    by_request += sweep.request_id.empty() ? 0 : 1;
     const auto hash = state.sweeps_by_hash.find(sweep.specification_sha256);
     if (hash == state.sweeps_by_hash.end() || !hash->second.contains(id)) {
       broken.push_back(ToText(id) + " is not found by its hash");
@@ -228,6 +230,12 @@ void CheckNames(const State& state, Broken& broken) {
     if (request == state.sweeps_by_request.end() || request->second != id) {
       broken.push_back(ToText(id) + " is not found by its request");
     }
+  }
+  if (by_request != state.sweeps_by_request.size()) {
+    broken.push_back("requests lead to other sweeps than there are");
+  }
+  if (state.workers_by_identity.size() != state.workers.size()) {
+    broken.push_back("there are other identities than workers");
   }
   for (const auto& [identity, id] : state.workers_by_identity) {
     const auto worker = state.workers.find(id);

@@ -112,7 +112,9 @@ absl::Status Restoration::CheckHome() const {
   if (!fs::exists(home_, error) || fs::is_empty(home_, error)) return absl::OkStatus();
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> leftovers, Leftovers());
   const auto all = std::distance(fs::directory_iterator(home_, error), fs::directory_iterator());
-  if (std::ssize(leftovers) == all) return absl::OkStatus();
+  // "lock": of one who could not lock the folder itself (folder_lock.h).
+  const int64_t ours = std::ssize(leftovers) + (fs::exists(home_ + "/lock", error) ? 1 : 0);
+  if (ours == all) return absl::OkStatus();
   if (fs::exists(home_ + "/" + std::string(kRestoringName), error) &&
       !fs::exists(DatabasePath(home_), error)) {
     return absl::OkStatus();

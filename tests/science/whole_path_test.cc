@@ -229,7 +229,9 @@ TEST(WholePathTest, OfGatesOverSweepsThatAreAlikeOneInTwentyAtMostFailsAndNoneBe
         const inputs::LoadedStudy b = path.Load(sweeps[1]);
         const auto gate = report::CompareStudies(a->input, b.input, narrow);
         ASSERT_TRUE(gate.ok()) << gate.status();
-        if (replicate == 4) EXPECT_EQ(gate->verdict, report::Verdict::kInconclusive);
+        if (replicate == 4) {
+          EXPECT_EQ(gate->verdict, report::Verdict::kInconclusive);
+        }
         failed += gate->verdict == report::Verdict::kFail;
       }
       if (side == 0) a.emplace(path.Load(sweeps[0]));

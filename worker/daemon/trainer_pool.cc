@@ -168,20 +168,23 @@ absl::StatusOr<TrainerPool::Started> TrainerPool::Start(const slots::StartTraine
                                                         const Work& work) {
   NF_ASSIGN_OR_RETURN(const Variables variables, VariablesFor(start.slot, start.key));
   NF_ASSIGN_OR_RETURN(Started started, Begin(start));
-  const auto give = [&]() -> absl::Status {
-    const absl::Status headed = WriteFileAtomically(
-        work.log_path,
-        LogHead(start, variables, CoresOf(settings_.slots.at(start.slot)), started.origin));
-    if (headed.ok()) return processes_.at(started.process)->Give(work.request, work.log_path);
+  const absl::Status headed = WriteFileAtomically(
+      work.log_path,
+      LogHead(start, variables, CoresOf(settings_.slots.at(start.slot)), started.origin));
+  if (!headed.ok()) {
     Kill(started.process);
     return headed;
-  };
-  absl::Status given = give();
+  }
+  absl::Status given = processes_.at(started.process)->Give(work.request, work.log_path);
   if (!given.ok() && started.origin == Origin::kStandby) {
     Kill(started.process);  // It died just now; a fresh one takes its place.
     started.origin = Origin::kStarted;
     NF_ASSIGN_OR_RETURN(started.process, StartProcess(start.slot, start.key));
-    given = give();
+    // Behind what the first one said; without the line the log is of no less use.
+    if (const auto log = LocalFileSystem().OpenToAppend(work.log_path); log.ok()) {
+      (void)(*log)->Append("# It died before it had its request. A fresh process:\n");
+    }
+    given = processes_.at(started.process)->Give(work.request, work.log_path);
   }
   // The end of a trainer that ended by itself says more than this failure.
   if (given.ok() || given.code() == absl::StatusCode::kAborted) return started;

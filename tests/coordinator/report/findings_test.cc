@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/analysis/detectable.h"
 #include "coordinator/report/export.h"
 #include "coordinator/report/words.h"
 #include "tests/coordinator/analysis/random_inputs.h"
@@ -314,6 +315,32 @@ TEST(BlocksTest, TheSpreadInsideBlocksIsPooled) {
   EXPECT_EQ(study.blocks[0].accuracy.n, 3);
   EXPECT_EQ(study.blocks[0].plan, "impl");
   EXPECT_EQ(study.blocks[0].label, "impl, cpu-a");
+}
+
+// As a contrast of the plan has them, over replicates or over blocks.
+TEST(BlocksTest, RatiosOfSpreadsAreThoseThatContrastsSee) {
+  TinyStudy tiny(kExamples, 10);
+  for (uint32_t block = 0; block < 2; ++block) {
+    tiny.AddCell("algo", Algo(), "cpu-a", block);
+    for (const int64_t wrong : {20, 22, 25, 19, 21}) tiny.AddMember(Answers(wrong));
+    tiny.AddCell("impl", Impl(), "cpu-a", block);
+    for (const int64_t wrong : {20, 22, 25, 19, 21}) tiny.AddMember(Answers(wrong));
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.cohorts.size(), 4u);
+  for (const Cohort& cohort : study.cohorts) {
+    const std::optional<double> ratio =
+        cohort.plan == "algo" ? analysis::DetectableSdRatio(5) : std::nullopt;
+    EXPECT_EQ(cohort.accuracy_sd.detectable, ratio) << cohort.label;
+  }
+  ASSERT_EQ(study.blocks.size(), 2u);
+  for (const BlockSummary& block : study.blocks) {
+    const std::optional<double> ratio =
+        block.plan == "algo" ? analysis::DetectableSdRatio(10) : std::nullopt;
+    EXPECT_EQ(block.accuracy_sd.detectable, ratio) << block.label;
+  }
 }
 
 TEST(BlocksTest, BlocksOfTwoStacksAreTwoGroups) {

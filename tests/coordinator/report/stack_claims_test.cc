@@ -152,6 +152,35 @@ TEST(StackTest, TestsOfTwoOfSeveralStacksAreOneFamilyWithThoseOfClasses) {
   }
 }
 
+// Each factor alone could carry its three.
+TEST(StackTest, WhatSoFewReplicatesCannotCarryIsOfBothFactorsTogether) {
+  TinyStudy tiny(kStackExamples, 2);
+  uint64_t seed = 0;
+  for (const auto& [hardware, stack] :
+       std::vector<std::pair<std::string, std::string>>{{"cpu-a", "one"},
+                                                        {"cpu-b", "one"},
+                                                        {"cpu-c", "one"},
+                                                        {"cpu-a", "two"},
+                                                        {"cpu-a", "three"}}) {
+    tiny.AddCell("algo", Algo(), hardware).stack = stack;
+    for (int r = 0; r < 7; ++r) {
+      Draws draws(++seed);
+      tiny.AddMember(StackAnswers(draws, 0));
+    }
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.hardware.size(), 3u);
+  ASSERT_EQ(study.stacks.size(), 3u);
+  for (const std::vector<Comparison>* of_factor : {&study.hardware, &study.stacks}) {
+    for (const Comparison& comparison : *of_factor) {
+      EXPECT_EQ(comparison.shift.note,
+                "7 replicates cannot carry a test among 6: the least possible p is 0.016; 8 could");
+    }
+  }
+}
+
 TEST(StackTest, WhatIsLeftOutIsWarnedOf) {
   TinyStudy tiny(kStackExamples, 2);
   AddStack(tiny, "cpu-a", "ours", 0);

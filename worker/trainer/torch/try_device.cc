@@ -15,7 +15,6 @@
 #include "common/trainer_protocol/hardware_class.h"
 #include "worker/trainer/torch/facts/adapter.h"
 #include "worker/trainer/torch/facts/device.h"
-#include "worker/trainer/torch/facts/hardware.h"
 #include "worker/trainer/torch/facts/machine.h"
 #include "worker/trainer/torch/intake.h"
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "common/base/check.h"
 #include "common/files/atomic_file.h"
 #include "common/files/npy.h"
 #include "common/files/safetensors.h"
