@@ -58,16 +58,15 @@ class Export final : public Command {
     while (to_.size() > 1 && to_.ends_with("/")) to_.pop_back();
     to_ = LinkTarget(to_);
     NF_ASSIGN_OR_RETURN(const bool empty, IsEmptyFolder(to_));
+    if (!empty && !PathExists(to_ + "/members.json")) {
+      return InvalidInput(fmt::format(
+          "--to={}: the folder is not empty, and no export wrote it, which has a members.json: "
+          "name another",
+          to_));
+    }
     if (!empty && !force_) {
       return InvalidInput(
-          fmt::format("--to={}: the folder is not empty; --force replaces it", to_));
-    }
-    if (!empty && !PathExists(to_ + "/members.json")) {
-      return InvalidInput(
-          fmt::format("--to={}: expected a folder that export wrote, which has a members.json; "
-                      "--force replaces "
-                      "no other",
-                      to_));
+          fmt::format("--to={}: an earlier export lies there; --force replaces it", to_));
     }
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     // An empty folder may be a mount, or where we are: it is filled, and not replaced.

@@ -140,9 +140,10 @@ void PrintPlans(const Context& context, const v1::PlanSweepResponse& plan) {
       "plan that fixes one has as many as blocks, and what its replicates say holds at these draws "
       "of what it fixes.");
   Say(context,
-      "sees: at 80 % power and the 5 % level; ratios of SDs by the interval of the report's "
-      "contrasts, over blocks where these are the draws (nothing: none up to 100), shifts between "
-      "the means of two cells in SDs.");
+      "sees: what four of five such studies would show (80 % power, 5 % level). SD ratio: one "
+      "cell's "
+      "SD of top-1 so many times another's, over blocks where these are the draws (nothing: not "
+      "even 100 times). Mean shift: the means of two cells so many SDs of one cell apart.");
 }
 
 std::string TimePlanText(const v1::PlanSweepResponse& plan) {

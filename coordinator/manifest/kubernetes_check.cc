@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 
 #include "common/base/names.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/manifest/kubernetes.h"
 #include "coordinator/manifest/worker_words.h"
 
@@ -106,6 +107,9 @@ absl::Status CheckAmounts(const KubernetesWish& wish) {
   if (wish.gpus > 64) return Wrong("--gpus", std::to_string(wish.gpus), "0 to 64");
   if (wish.gpus == 0 && !wish.gpu_product.empty()) {
     return Wrong("--gpus", "0", "1 or more with --gpu");
+  }
+  if (wish.gpus == 0 && IsGpuClass(wish.hardware)) {
+    return Wrong("--gpus", "0", "1 or more with --class=" + wish.hardware);
   }
   if (wish.gpus_per_slot > 1 && (wish.gpus == 0 || wish.gpus % wish.gpus_per_slot != 0)) {
     return Wrong(

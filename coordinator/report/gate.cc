@@ -99,7 +99,8 @@ void Judge(const Difference& difference, int64_t equal_pairs, const GateSetting&
   if (difference.degrees <= 0) {
     const int64_t equal = std::min(difference.n, equal_pairs);  // Unpaired, replicates may miss.
     if (difference.n < kLeastDraws) {
-      figure.note = fmt::format("needs three draws a side, there are {}", difference.n);
+      figure.note = fmt::format("needs three draws a side, there {} {}",
+                                difference.n == 1 ? "is" : "are", difference.n);
     } else if (difference.value == 0 && equal >= kLeastDraws) {
       figure.verdict = Verdict::kPass;
       figure.most_otherwise = MostOtherwise(equal);
@@ -293,7 +294,7 @@ void NoteCancelled(const std::map<MeetingKey, GateSide>& sides, std::string_view
     all.total += counts.total;
   }
   if (all.cancelled == 0) return;
-  notes.push_back(fmt::format("{}: {}", name, CancelledText(all, "the verdict promises")));
+  notes.push_back(fmt::format("{}: {}", name, CancelledText(all, "a verdict promises")));
 }
 
 // Members of the side are still to come.

@@ -69,6 +69,24 @@ std::string FailText(const Gate& gate) {
                                                                    : beyond);
 }
 
+// What is told and not judged: ", but control has other bits".
+std::string ButBits(const Gate& gate) {
+  std::vector<std::string> names;
+  for (const GateBits& bits : gate.bits) {
+    if (HasOtherBits(bits)) names.push_back(bits.setting);
+  }
+  if (names.empty()) return "";
+  return fmt::format(", but {} {} other bits", Listed(names), names.size() == 1 ? "has" : "have");
+}
+
+std::string PlansOf(const Gate& gate) {
+  std::vector<std::string> plans;
+  for (const GateSetting& setting : gate.settings) {
+    if (std::ranges::find(plans, setting.plan) == plans.end()) plans.push_back(setting.plan);
+  }
+  return Listed(plans);
+}
+
 // Equal answers are no test: of these nothing is said to be equivalent.
 std::string PassText(const Gate& gate) {
   const int64_t all = CountOf(gate, Verdict::kPass);
@@ -77,23 +95,27 @@ std::string PassText(const Gate& gate) {
   const std::string at = AtDrawsOf(gate, Verdict::kPass);
   if (equal == all) {
     return fmt::format(
-        "Pass: B has the answers of A in every draw{} (all {} figures by equal answers, which is "
-        "no test).",
-        at, all);
+        "Pass: B has the answers of A in every draw of {}{} (all {} figures by equal answers, "
+        "which is no test){}.",
+        PlansOf(gate), at, all, ButBits(gate));
   }
   if (equal == 0) {
     return fmt::format(
-        "Pass: B is equivalent to A in all {} figures (two one-sided tests at 5 %){}.", all, at);
+        "Pass: B is equivalent to A in all {} figures (two one-sided tests at 5 %){}{}.", all, at,
+        ButBits(gate));
   }
   return fmt::format(
       "Pass: B is equivalent to A in {} of {} figures (two one-sided tests at 5 %), and {} pass by "
-      "equal answers (which is no test){}.",
-      all - equal, all, equal, at);
+      "equal answers (which is no test){}{}.",
+      all - equal, all, equal, at, ButBits(gate));
 }
 
 std::string VerdictText(const Gate& gate) {
   if (gate.verdict == Verdict::kFail) return FailText(gate);
   if (gate.verdict == Verdict::kPass) return PassText(gate);
+  if (gate.interim && EqualAnswersOf(gate) == 0) {
+    return "Inconclusive: nothing is tested yet, for members are still to come.";
+  }
   const int64_t passed = CountOf(gate, Verdict::kPass);
   const int64_t all = passed + CountOf(gate, Verdict::kInconclusive);
   const int64_t equal = EqualAnswersOf(gate);

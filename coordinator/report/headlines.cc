@@ -378,16 +378,25 @@ void SayContrasts(const Study& study, Headlines& headlines) {
   }
   for (const auto& [subject, contrasts] : by_subject) {
     std::vector<std::string> claims;
-    int64_t fewest = contrasts[0]->draws;
+    std::vector<int64_t> tested;  // Draws of those that have a test.
     for (const Contrast* contrast : contrasts) {
       const std::string claim = ClaimOf(*contrast, tests);
       if (!claim.empty()) claims.push_back(claim);
-      fewest = std::min(fewest, contrast->draws);
+      const auto has_p = [](const FigureContrast& figure) { return figure.p.has_value(); };
+      if (std::ranges::any_of(contrast->figures, has_p)) tested.push_back(contrast->draws);
     }
-    if (claims.empty()) {
+    const auto all = static_cast<int64_t>(contrasts.size());
+    if (tested.empty()) {
+      headlines.push_back(
+          fmt::format("{}: churn and top-1 cannot be tested with so few draws ({}).", subject,
+                      Counted(all, "contrast")));
+    } else if (claims.empty()) {
       headlines.push_back(fmt::format(
-          "{}: no difference of churn or top-1 is shown in {} (from n = {} on).", subject,
-          Counted(static_cast<int64_t>(contrasts.size()), "contrast"), fewest));
+          "{}: no difference of churn or top-1 is shown in {} (n = {} or more){}.", subject,
+          Counted(std::ssize(tested), "contrast"), *std::ranges::min_element(tested),
+          std::ssize(tested) == all
+              ? ""
+              : fmt::format("; {} cannot be tested", all - std::ssize(tested))));
     } else if (claims.size() <= kMostPoints) {
       for (std::string& claim : claims) headlines.push_back(std::move(claim));
     } else {

@@ -194,12 +194,16 @@ void AddChecks(const Study& study, TextPage& page) {
   }
 }
 
+// Of cells of two members only where there are no others: their churn is that of one pair.
 const Cohort* Noisiest(const Study& study) {
   const Cohort* noisiest = nullptr;
+  const auto rank = [](const Cohort& cohort) {
+    return std::pair(cohort.counts.done > 2, *cohort.churn.value);
+  };
   for (const Cohort& cohort : study.cohorts) {
     if (cohort.all_fixed || cohort.under_trained || cohort.per_class.empty()) continue;
     if (cohort.churn.value.value_or(0) == 0) continue;
-    if (noisiest == nullptr || *cohort.churn.value > *noisiest->churn.value) noisiest = &cohort;
+    if (noisiest == nullptr || rank(cohort) > rank(*noisiest)) noisiest = &cohort;
   }
   return noisiest;
 }

@@ -180,15 +180,17 @@ TEST(Export, ReplacesOnlyWhatItWroteAndOnlyWhenForced) {
   std::ofstream(to + "/mine") << "x";
   const Printed refused = line.Run({"export", "s1", "--to=" + to});
   EXPECT_EQ(refused.code, kRefused);
-  EXPECT_THAT(refused.err, HasSubstr("not empty; --force"));
+  EXPECT_THAT(refused.err, HasSubstr("no export wrote it"));
   EXPECT_THAT(FilesBelow(to), UnorderedElementsAre("mine"));
   const Printed foreign = line.Run({"export", "s1", "--to=" + to, "--force"});
   EXPECT_EQ(foreign.code, kRefused);
-  EXPECT_THAT(foreign.err, HasSubstr("expected a folder that export wrote"));
+  EXPECT_THAT(foreign.err, HasSubstr("and no export wrote it"));
   EXPECT_THAT(FilesBelow(to), UnorderedElementsAre("mine"));
 
   fs::remove(to + "/mine");
   EXPECT_EQ(line.Run({"export", "s1", "--to=" + to}).code, kDone);
+  EXPECT_THAT(line.Run({"export", "s1", "--to=" + to}).err,
+              HasSubstr("an earlier export lies there; --force replaces it"));
   std::ofstream(to + "/members.json") << "old";
   EXPECT_EQ(line.Run({"export", "s1", "--to=" + to, "--force"}).code, kDone);
   EXPECT_NE(Content(to + "/members.json"), "old");

@@ -87,12 +87,14 @@ TEST(KubernetesTest, AClassOfSeveralGpusHasSlotsOfSoMany) {
   wish.gpus = 8;
   ASSERT_TRUE(Check(wish).ok());
   EXPECT_THAT(ArgumentsOf(wish), IsSupersetOf({"--classes=nvidia-a100-x4", "--gpus-per-slot=4"}));
-  for (const uint32_t gpus : {0, 2, 6}) {
+  for (const uint32_t gpus : {2, 6}) {
     wish.gpus = gpus;
     wish.gpu_product = "";
     EXPECT_EQ(Check(wish).message(), "--gpus=" + std::to_string(gpus) +
                                          ": expected 4 for each slot with --class=nvidia-a100-x4");
   }
+  wish.gpus = 0;
+  EXPECT_EQ(Check(wish).message(), "--gpus=0: expected 1 or more with --class=nvidia-a100-x4");
   wish.gpus = 4;
   wish.worker_options = {"--gpus-per-slot=2"};
   EXPECT_THAT(Check(wish).message(), HasSubstr("--gpus-per-slot is said already"));

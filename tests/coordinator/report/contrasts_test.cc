@@ -393,16 +393,21 @@ TEST(ContrastsTest, ControlsAndMembersThatShareDrawsAreInNone) {
 }
 
 TEST(ContrastsTest, NothingShownIsSaidToo) {
-  TinyStudy tiny(kContrastExamples, 4);
-  AddAxis(tiny, {{"train.optimizer.learning_rate", {"0.1", "0.2"}}});
-  for (const char* rate : {"0.1", "0.2"}) {
-    tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate(rate));
-    AddReplicates(tiny, 3, 10, static_cast<uint64_t>(rate[2]));
-  }
-  EXPECT_THAT(
-      BuildStudy(tiny.input).headlines,
-      Contains("learning_rate: no difference of churn or top-1 is shown in 1 contrast (from "
-               "n = 3 on)."));
+  const auto headlines = [](int replicates) {
+    TinyStudy tiny(kContrastExamples, 4);
+    AddAxis(tiny, {{"train.optimizer.learning_rate", {"0.1", "0.2"}}});
+    for (const char* rate : {"0.1", "0.2"}) {
+      tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate(rate));
+      AddReplicates(tiny, replicates, 10, static_cast<uint64_t>(rate[2]));
+    }
+    return BuildStudy(tiny.input).headlines;
+  };
+  EXPECT_THAT(headlines(9),
+              Contains("learning_rate: no difference of churn or top-1 is shown in 1 contrast "
+                       "(n = 9 or more)."));
+  EXPECT_THAT(headlines(2),
+              Contains("learning_rate: churn and top-1 cannot be tested with so few draws (1 "
+                       "contrast)."));
 }
 
 TEST(ContrastsTest, TableJsonAndCsvShowTheSame) {

@@ -85,11 +85,12 @@ TEST(GateTest, TheSameDrawsWithTheSameAnswersPass) {
     // So many that none of five answers otherwise in one case of twenty.
     EXPECT_NEAR(std::pow(1 - figure.most_otherwise.value(), 5), 0.05, 1e-12);
   }
-  EXPECT_THAT(gate.findings,
-              ElementsAre("Pass: B has the answers of A in every draw (all 3 figures by equal "
-                          "answers, which is no test).",
-                          "algo: equal answers in each of 5 draws: at most 45.1 % of draws answer "
-                          "otherwise, at 95 %."));
+  EXPECT_THAT(
+      gate.findings,
+      ElementsAre("Pass: B has the answers of A in every draw of algo (all 3 figures by equal "
+                  "answers, which is no test).",
+                  "algo: equal answers in each of 5 draws: at most 45.1 % of draws answer "
+                  "otherwise, at 95 %."));
   const auto json = nlohmann::json::parse(GateJson(gate));
   EXPECT_EQ(json["equal_answers"], 3);
   EXPECT_NEAR(json["settings"][0]["figures"][1]["most_otherwise"].get<double>(), 0.4507, 1e-4);
@@ -418,7 +419,7 @@ TEST(GateTest, EqualAnswersAreCountedInPairs) {
             "equal answers in each of 3 draws at this one init, data_order, augment and dropout: "
             "at most 63.2 % of draws answer otherwise, at 95 %");
   EXPECT_THAT(gate.findings.at(0),
-              StartsWith("Pass: B has the answers of A in every draw, at this one init, "));
+              StartsWith("Pass: B has the answers of A in every draw of impl, at this one init, "));
   a.input.members[1].state = b.input.members[3].state = MemberState::kDiverged;
   EXPECT_EQ(GateFigureOf(Compared(a, b), "top1").note,
             "0 in every draw: there is no error to go by");
@@ -499,7 +500,7 @@ TEST(GateTest, WhatSomebodyCutShortIsNoted) {
   a.input.members[5].state = MemberState::kCancelled;
   EXPECT_THAT(Compared(a, b).notes,
               Contains("A: 2 of 6 members cancelled: where that was decided after a look at "
-                       "results, the verdict promises too much; `noisefloor retry` lets them wait "
+                       "results, a verdict promises too much; `noisefloor retry` lets them wait "
                        "again"));
 }
 

@@ -162,6 +162,7 @@ class _Search:
 
 def _why(seen: Seen) -> str:
     if seen.code == 0:
-        return "it trains nothing that could be compared: no optimiser, model, array or number"
+        return ("there is nothing to compare: no optimiser, no model, and no call of its own "
+                "whose result is an array or a float (what it prints is not looked at)")
     last = "\n".join(seen.said.strip().splitlines()[-15:])
     return f"it ended with exit code {seen.code}:\n{last}"
