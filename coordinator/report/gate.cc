@@ -277,6 +277,27 @@ void NoteSettings(const StudyInput& a, const StudyInput& b, std::vector<std::str
   }
 }
 
+// Members of the sides and how long they took, which no two runs have in common to the last digit.
+std::vector<std::pair<std::string, double>> RunsOf(const std::map<MeetingKey, GateSide>& sides) {
+  std::vector<std::pair<std::string, double>> runs;
+  for (const auto& [key, side] : sides) {
+    for (const CellFacts* cell : side.cells) {
+      for (const size_t m : cell->done) {
+        const MemberInput& member = *side.gathered->members[m].input;
+        if (member.seconds > 0) runs.emplace_back(member.id, member.seconds);
+      }
+    }
+  }
+  return runs;
+}
+
+// What is set against itself passes whatever it is.
+void NoteSameRuns(const Sides& sides, std::vector<std::string>& notes) {
+  const std::vector<std::pair<std::string, double>> runs = RunsOf(sides.a);
+  if (runs.empty() || runs != RunsOf(sides.b)) return;
+  notes.emplace_back("A and B are the same runs, of which this says nothing: name another study");
+}
+
 void NoteErrors(const Gathered& side, std::string_view name, std::vector<std::string>& notes) {
   for (const Warning& warning : side.warnings) {
     if (warning.severity == "error") {
@@ -363,6 +384,7 @@ absl::StatusOr<Gate> CompareStudies(const StudyInput& a, const StudyInput& b,
   for (const std::string& name : Unmatched(sides.b, sides.a)) {
     gate.notes.push_back(name + ": on B only");
   }
+  NoteSameRuns(sides, gate.notes);
   NoteSettings(a, b, gate.notes);
   if (!gate.interim) {
     NoteCancelled(sides.a, "A", gate.notes);

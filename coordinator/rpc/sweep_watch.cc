@@ -1,5 +1,6 @@
 #include "coordinator/rpc/sweep_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "coordinator/rpc/convert.h"
@@ -9,12 +10,25 @@ namespace noisefloor {
 
 namespace {
 
-// What one who watches is told of; the rest of a sweep hardly ever changes.
+// What people set. It is read before the events of its change, which may so have been told beside
+// what was set before.
+bool SameSettings(const v1::SweepSummary& a, const v1::SweepSummary& b) {
+  const auto has_limit = [&](const auto& limit) {
+    const auto found = b.limits().find(limit.first);
+    return found != b.limits().end() && found->second == limit.second;
+  };
+  return a.priority() == b.priority() && a.weight() == b.weight() && a.paused() == b.paused() &&
+         a.archived() == b.archived() && a.max_failures() == b.max_failures() &&
+         a.gpu_hours() == b.gpu_hours() && a.limits_size() == b.limits_size() &&
+         std::ranges::all_of(a.limits(), has_limit);
+}
+
+// What one who watches is told of; the rest of a sweep does not change.
 bool SameProgress(const v1::SweepSummary& a, const v1::SweepSummary& b) {
-  return a.waiting() == b.waiting() && a.leased() == b.leased() && a.done() == b.done() &&
-         a.diverged() == b.diverged() && a.failed() == b.failed() &&
+  return a.cells() == b.cells() && a.waiting() == b.waiting() && a.leased() == b.leased() &&
+         a.done() == b.done() && a.diverged() == b.diverged() && a.failed() == b.failed() &&
          a.cancelled() == b.cancelled() && a.progress() == b.progress() &&
-         a.undecided() == b.undecided();
+         a.undecided() == b.undecided() && SameSettings(a, b);
 }
 
 bool HasEnded(const v1::SweepSummary& sweep) {

@@ -207,6 +207,7 @@ TEST(GateTest, BitsAreComparedWhereNothingIsFree) {
   }
   const Gate told = Compared(a, b);
   EXPECT_EQ(told.verdict, Verdict::kPass) << "bits are told, and nothing was asked of them";
+  EXPECT_THAT(told.findings.at(0), EndsWith(", but control has other bits."));
   ASSERT_EQ(told.bits.size(), 1u);
   EXPECT_EQ(told.bits[0].pairs, 3);
   EXPECT_EQ(told.bits[0].identical, 0);
@@ -487,6 +488,21 @@ TEST(GateTest, WhatBLostKeepsItFromPassing) {
   const Gate missing = Compared(more, a);
   EXPECT_EQ(missing.verdict, Verdict::kInconclusive);
   EXPECT_THAT(missing.findings, Contains("other: on A only, so that B does not pass."));
+}
+
+TEST(GateTest, AStudyAgainstItselfIsToldToBe) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 3, 0, 1);
+  AddGateAlgo(b, 3, 0, 1);
+  const auto has_note = Contains(StartsWith("A and B are the same runs"));
+  EXPECT_THAT(Compared(a, b).notes, Not(has_note)) << "nobody has told how long they took";
+  for (size_t m = 0; m < 3; ++m) {
+    a.input.members[m].seconds = b.input.members[m].seconds = 8.25 + static_cast<double>(m);
+  }
+  EXPECT_THAT(Compared(a, b).notes, has_note);
+  b.input.members[2].seconds = 8.5;
+  EXPECT_THAT(Compared(a, b).notes, Not(has_note));
 }
 
 // When to stop may have followed from a look.

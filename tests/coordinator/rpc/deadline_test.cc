@@ -154,5 +154,38 @@ TEST_F(DeadlineTest, OneThatIsAwaitedIsRun) {
   EXPECT_EQ(query_.reads(), 1);
 }
 
+using SweepWatchTest = DeadlineTest;
+
+// The counts of a sweep are taken before its rows are read: a change may be among the events
+// already while the counts are of before.
+TEST_F(SweepWatchTest, WhatWasSetIsToldThoughItsEventWasToldBefore) {
+  const auto news = [](uint64_t event, int32_t priority) {
+    query::SweepNews told;
+    told.sweep.facts = std::make_shared<const query::SweepFacts>();
+    told.sweep.now.waiting = 1;
+    told.sweep.now.priority = priority;
+    told.place = {SweepId{1}, EventId{event}, std::nullopt};
+    return told;
+  };
+  query_.AddNews(news(1, 0));
+  query_.AddNews(news(2, 0));
+  query_.AddNews(news(2, 5));
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  v1::WatchSweepRequest request;
+  request.set_sweep_id(1);
+  const auto reader = people_->WatchSweep(&context, request);
+  std::vector<int32_t> priorities;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(query_.RunNext(kPatience));
+    v1::WatchSweepResponse response;
+    if (!reader->Read(&response)) break;
+    priorities.push_back(response.sweep().priority());
+  }
+  EXPECT_THAT(priorities, testing::ElementsAre(0, 0, 5));
+  context.TryCancel();
+  (void)reader->Finish();
+}
+
 }  // namespace
 }  // namespace noisefloor::test

@@ -71,7 +71,14 @@ class HeldQuery final : public query::Query {
   }
   absl::StatusOr<query::MemberWhole> GetMember(const MemberId&) override { return None(); }
   absl::StatusOr<std::vector<query::WorkerRow>> ListWorkers() override { return None(); }
-  absl::StatusOr<query::SweepNews> WatchSweep(const query::SweepPlace&) override { return None(); }
+  absl::StatusOr<query::SweepNews> WatchSweep(const query::SweepPlace&) override {
+    if (news_.empty()) return None();
+    query::SweepNews next = std::move(news_.front());
+    news_.erase(news_.begin());
+    return next;
+  }
+  // What the next who watches a sweep finds.
+  void AddNews(query::SweepNews news) { news_.push_back(std::move(news)); }
   absl::StatusOr<query::MemberNews> WatchMember(const query::MemberPlace&) override {
     return None();
   }
@@ -93,6 +100,7 @@ class HeldQuery final : public query::Query {
   query::ArtifactFile artifact_;  // Every member's, of any kind.
 
  private:
+  std::vector<query::SweepNews> news_;  // Of the test's thread.
   static absl::Status None() { return MakeError(absl::StatusCode::kNotFound, "not asked here"); }
 
   const std::string database_path_;
