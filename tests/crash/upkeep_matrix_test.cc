@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <iostream>
+#include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -125,7 +127,10 @@ class UpkeepMatrix : public testing::Test {
   }
 
   static void TryAll(const Story& story, int64_t at_least) {
-    const int64_t calls = Live(story, 0, FaultKind::kNone, 0);
+    // What goes in pieces between other work makes as many calls as it has pieces, now more, now
+    // fewer: a fault behind the fewest may never come.
+    int64_t calls = std::numeric_limits<int64_t>::max();
+    for (int i = 0; i < 3; ++i) calls = std::min(calls, Live(story, 0, FaultKind::kNone, 0));
     ASSERT_GE(calls, at_least);
     Chance chance(CrashSeed());
     fired_ = 0;

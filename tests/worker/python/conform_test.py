@@ -151,7 +151,7 @@ class Members(unittest.TestCase):
                 file.write("print(1)\n")
             code, _, said = conform("--", sys.executable, path)
             self.assertEqual(code, 1)
-            self.assertIn("it trains nothing that could be compared", said)
+            self.assertIn("there is nothing to compare", said)
 
 
 class Endings(unittest.TestCase):
