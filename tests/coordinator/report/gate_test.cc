@@ -1,9 +1,8 @@
-// Two studies as a gate: what passes, what fails, what is not decided, and how it is told.
+// Two studies as a gate: what passes, what fails, what is not decided, and in which words.
 #include "coordinator/report/gate.h"
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,7 @@
 #include "coordinator/analysis/interval.h"
 #include "coordinator/report/gate_forms.h"
 #include "tests/coordinator/analysis/random_inputs.h"
-#include "tests/coordinator/report/tiny_study.h"
+#include "tests/coordinator/report/gate_study.h"
 
 namespace noisefloor::report {
 namespace {
@@ -29,40 +28,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-constexpr int64_t kGateExamples = 400;
-
-// Right but for a random tenth; of the first `moved` all are wrong.
-std::vector<int16_t> GateAnswers(Draws& draws, int64_t moved) {
-  std::vector<int16_t> answers;
-  for (int64_t x = 0; x < kGateExamples; ++x) {
-    const bool wrong = draws.Uniform() < 0.1 || x < moved;
-    answers.push_back(static_cast<int16_t>(wrong ? 1 - x % 2 : x % 2));
-  }
-  return answers;
-}
-
-void AddGateAlgo(TinyStudy& tiny, int replicates, int64_t moved, uint64_t seed,
-                 const std::string& hardware = "cpu-a") {
-  Draws draws(seed);
-  tiny.AddCell("algo", Algo(), hardware);
-  for (int r = 0; r < replicates; ++r) tiny.AddMember(GateAnswers(draws, moved));
-  tiny.input.evaluations[0].identity = "same";
-}
-
-const GateFigure& GateFigureOf(const Gate& gate, const std::string& name) {
-  for (const GateFigure& figure : gate.settings.at(0).figures) {
-    if (figure.figure == name) return figure;
-  }
-  ADD_FAILURE() << "no figure " << name;
-  return gate.settings.at(0).figures.at(0);
-}
-
-Gate Compared(const TinyStudy& a, const TinyStudy& b, const GateOptions& options = {}) {
-  absl::StatusOr<Gate> gate = CompareStudies(a.input, b.input, options);
-  EXPECT_TRUE(gate.ok()) << gate.status();
-  return gate.ok() ? *std::move(gate) : Gate{};
-}
 
 constexpr Margins kWide = {.churn = 0.05, .top1 = 0.05, .shift = 0.05};
 
@@ -606,70 +571,6 @@ TEST(GateTest, WhatBothHaveAndNothingJudgesKeepsBFromPassing) {
   const Gate algo = Compared(a, b, {.plan = "algo"});
   EXPECT_EQ(algo.verdict, Verdict::kPass) << "left out on purpose";
   EXPECT_THAT(algo.not_judged, IsEmpty());
-}
-
-// Where the lines and circles of the page's pictures stand, from the left.
-std::vector<double> PlacesIn(const std::string& page) {
-  static const std::regex kPlace(R"re( (?:x1|cx)="([0-9.]+)")re");
-  std::vector<double> places;
-  for (std::sregex_iterator it(page.begin(), page.end(), kPlace), end; it != end; ++it) {
-    places.push_back(std::stod((*it)[1].str()));
-  }
-  return places;
-}
-
-TEST(GateFormsTest, InThePicturesWhatIsMoreOnBLiesOnTheRight) {
-  TinyStudy a(kGateExamples, 2);
-  TinyStudy b(kGateExamples, 2);
-  AddGateAlgo(a, 10, 24, 1);
-  AddGateAlgo(b, 10, 0, 2);
-  b.input.sweep.seed = 1;
-  const Gate gate = Compared(a, b);
-  ASSERT_GT(*GateFigureOf(gate, "top1").low, GateFigureOf(gate, "top1").margin);
-  ASSERT_GT(*GateFigureOf(gate, "shift").low, GateFigureOf(gate, "shift").margin);
-
-  const std::vector<double> places = PlacesIn(GatePage(gate));
-
-  // Of churn and top-1 a margin, nothing, the other margin, the interval and its middle; a shift
-  // has one margin.
-  ASSERT_EQ(places.size(), 5u + 5 + 4);
-  for (size_t i = 6; i < places.size(); ++i) {
-    if (i != 10) {
-      EXPECT_LT(places[i - 1], places[i]) << i;
-    }
-  }
-}
-
-TEST(GateFormsTest, SayTheSame) {
-  TinyStudy a(kGateExamples, 2);
-  TinyStudy b(kGateExamples, 2);
-  a.input.sweep.name = "<old> & \"A\"";
-  AddGateAlgo(a, 10, 0, 1);
-  AddGateAlgo(b, 10, 24, 2);
-  b.input.sweep.seed = 1;
-  const Gate gate = Compared(a, b);
-  const GateFigure& top1 = GateFigureOf(gate, "top1");
-
-  const auto json = nlohmann::json::parse(GateJson(gate));
-  EXPECT_EQ(json["verdict"], "fail");
-  EXPECT_EQ(json["settings"][0]["figures"][1]["figure"], "top1");
-  EXPECT_EQ(json["settings"][0]["figures"][1]["difference"]["value"], *top1.difference.value);
-  EXPECT_EQ(json["settings"][0]["figures"][1]["low_90"], *top1.low);
-  EXPECT_EQ(json["settings"][0]["figures"][1]["p_holm"], *top1.p_holm);
-
-  const std::string text = GateText(gate);
-  for (const std::string& finding : gate.findings) EXPECT_THAT(text, HasSubstr(finding));
-
-  const std::string xml = GateJUnit(gate);
-  EXPECT_THAT(xml, HasSubstr("tests=\"4\" failures=\"2\" errors=\"1\""));
-  EXPECT_THAT(xml, HasSubstr("&lt;old&gt; &amp; &quot;A&quot;"));
-  EXPECT_THAT(xml, HasSubstr("<testcase classname=\"algo\" name=\"top1\">\n      <failure "));
-
-  const std::string page = GatePage(gate);
-  EXPECT_THAT(page, HasSubstr("<span class=\"fail\">fail</span>"));
-  EXPECT_THAT(page, HasSubstr("&lt;old&gt;"));
-  EXPECT_THAT(page, Not(HasSubstr("<old>")));
-  EXPECT_THAT(page, Not(HasSubstr("<script")));
 }
 
 }  // namespace

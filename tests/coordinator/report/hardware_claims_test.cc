@@ -552,5 +552,32 @@ TEST(HardwareAloneTest, NothingIsAveragedOverTheAxes) {
   EXPECT_THAT(study.headlines, Each(Not(HasSubstr("5.00 %"))));
 }
 
+// Of a hundred examples, wrong on so many: 10, 20, 30, 40 against 15, 10, 30, 20. Deviations -15,
+// -5, 5, 15 and -3.75, -8.75, 11.25, 1.25 have products of 175, squares of 500 and 218.75.
+TEST(ComparisonTest, TheCorrelationOfTop1IsOverDrawsWhichMayBeBlocks) {
+  const std::vector<std::vector<int>> wrong = {{10, 20, 30, 40}, {15, 10, 30, 20}};
+  const auto answers = [](int errors) {
+    std::vector<int16_t> row;
+    for (int x = 0; x < 100; ++x) row.push_back(static_cast<int16_t>((x + (x < errors)) % 2));
+    return row;
+  };
+  TinyStudy replicates(100, 2);
+  TinyStudy blocks(100, 2);
+  for (size_t side = 0; side < 2; ++side) {
+    const std::string hardware = side == 0 ? "cpu-a" : "cpu-b";
+    replicates.AddCell("algo", Algo(), hardware);
+    for (uint32_t k = 0; k < 4; ++k) {
+      replicates.AddMember(answers(wrong[side][k]));
+      blocks.AddCell("impl", Impl(), hardware, k);
+      for (const int more : {-3, 3}) blocks.AddMember(answers(wrong[side][k] + more));
+    }
+  }
+  for (const TinyStudy* tiny : {&replicates, &blocks}) {
+    const Comparison comparison = BuildStudy(tiny->input).hardware.at(0);
+    EXPECT_EQ(comparison.accuracy_correlation.n, 4);
+    EXPECT_NEAR(*comparison.accuracy_correlation.value, 175 / std::sqrt(500 * 218.75), 1e-9);
+  }
+}
+
 }  // namespace
 }  // namespace noisefloor::report
