@@ -44,8 +44,10 @@ std::vector<Test> DifferencesOf(Study& study) {
   return tests;
 }
 
+// Of which shifts are tested.
 int64_t FactorsOf(const Study& study) {
-  return static_cast<int64_t>(!study.hardware.empty()) + !study.stacks.empty();
+  const bool hardware = !std::ranges::all_of(study.hardware, &Comparison::mixes_stacks);
+  return static_cast<int64_t>(hardware) + !study.stacks.empty();
 }
 
 void Correct(Study& study) {

@@ -58,11 +58,11 @@ void FillGroups(const Answers& answers, const EvaluationSet& evaluation, Cohort&
     }
     for (size_t g = 0; g < noise.size(); ++g) {
       const Estimate no_decisions = Absent("fraction", 0, "answers are no decisions");
-      cohort.per_group.push_back({column.column, column.values[g], noise[g].examples,
-                                  std::move(noise[g].accuracy), std::move(noise[g].accuracy_sd),
-                                  std::move(noise[g].ratio), std::move(noise[g].churn),
-                                  rates.empty() ? no_decisions : rates[g].false_positive,
-                                  rates.empty() ? no_decisions : rates[g].false_negative});
+      cohort.per_group.push_back(
+          {column.column, column.values[g], noise[g].examples / AnswersToOne(evaluation),
+           std::move(noise[g].accuracy), std::move(noise[g].accuracy_sd), std::move(noise[g].ratio),
+           std::move(noise[g].churn), rates.empty() ? no_decisions : rates[g].false_positive,
+           rates.empty() ? no_decisions : rates[g].false_negative});
     }
   }
 }

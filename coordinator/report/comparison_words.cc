@@ -1,6 +1,8 @@
 #include "coordinator/report/comparison_words.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "fmt/format.h"
 
@@ -42,8 +44,11 @@ std::string WithinText(const Comparison& comparison) {
     return fmt::format(" Inside both {} nothing differs either.", SidesWord(comparison.factor));
   }
   if (*a.value == 0 && *b.value == 0) {
-    return fmt::format(" Inside each {} nothing differs: all of it is the {}'s.",
-                       SideWord(comparison.factor), Word(comparison.factor));
+    const std::string side(SideWord(comparison.factor));
+    return " Inside each " + side + " nothing differs" +
+           (comparison.mixes_stacks
+                ? "."
+                : fmt::format(": all of it is the {}'s.", Word(comparison.factor)));
   }
   return fmt::format(" Inside one {} two members differ on {} and {}.", SideWord(comparison.factor),
                      Value(a), Value(b));
@@ -99,11 +104,12 @@ std::string ChurnText(const Comparison& comparison) {
   if (!comparison.churn_paired.value) return "No pair has predictions on both sides.";
   const std::string changed = WithInterval(comparison.churn_paired);
   const std::string draws = Draws(comparison, comparison.churn_paired.n);  // With predictions.
-  if (!comparison.kernels_fixed) {
-    return fmt::format(
-        "Between the {} {} of the answers of a member change{}, by its {} and by the physical "
-        "sources that are free.",
-        SidesWord(comparison.factor), changed, draws, Word(comparison.factor));
+  std::vector<std::string> by = {fmt::format("by its {}", Word(comparison.factor))};
+  if (comparison.mixes_stacks) by.emplace_back("by its stack");
+  if (!comparison.kernels_fixed) by.emplace_back("by the physical sources that are free");
+  if (by.size() > 1) {
+    return fmt::format("Between the {} {} of the answers of a member change{}, {}.",
+                       SidesWord(comparison.factor), changed, draws, Listed(by));
   }
   return fmt::format("Changing only the {} changes {} of the answers of a member{}.",
                      Word(comparison.factor), changed, draws);

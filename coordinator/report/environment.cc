@@ -196,7 +196,7 @@ void WarnOfLeftOut(const std::vector<Comparison>& comparisons, Warnings& warning
 std::string NameOf(const EvaluationSet& evaluation) {
   if (evaluation.labels.empty()) return evaluation.data_set;
   return fmt::format("{} ({})", evaluation.data_set,
-                     Counted(static_cast<int64_t>(evaluation.labels.size()), "example"));
+                     Counted(std::ssize(evaluation.labels) / AnswersToOne(evaluation), "example"));
 }
 
 // Answers to other questions are not compared; what shows examples shows those of the first set.

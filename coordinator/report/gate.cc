@@ -198,8 +198,10 @@ GateFigure FigureOf(Meeting& meeting, FigureKind kind, const GateBits& bits, Gat
   figure.figure = kind == kChurn ? "churn" : "top1";
   figure.margin = margin;
   const auto [draws_a, draws_b] = meeting.Draws(kind, meeting.over_blocks);
-  setting.draws_a = std::max(setting.draws_a, static_cast<int64_t>(draws_a.size()));
-  setting.draws_b = std::max(setting.draws_b, static_cast<int64_t>(draws_b.size()));
+  figure.draws_a = std::ssize(draws_a);
+  figure.draws_b = std::ssize(draws_b);
+  setting.draws_a = std::max(setting.draws_a, figure.draws_a);
+  setting.draws_b = std::max(setting.draws_b, figure.draws_b);
   const std::optional<Jackknifed> of_a = meeting.a.Figure(kind, meeting.over_blocks, draws_a);
   const std::optional<Jackknifed> of_b = meeting.b.Figure(kind, meeting.over_blocks, draws_b);
   if (!of_a || !of_b) {
@@ -218,9 +220,13 @@ GateFigure ShiftFigureOf(const Meeting& meeting, const GateBits& bits, const Gat
   GateFigure figure;
   figure.figure = "shift";
   figure.margin = margin;
+  const auto [draws_a, draws_b] = meeting.Draws(kChurn, meeting.over_blocks);
+  figure.draws_a = std::ssize(draws_a);
+  figure.draws_b = std::ssize(draws_b);
   // Over blocks of other draws, what moves the answers may be these.
   const bool told = !meeting.over_blocks || meeting.paired;
   if (const std::optional<Difference> shift = told ? ShiftOf(meeting) : std::nullopt) {
+    if (meeting.over_blocks) figure.draws_a = figure.draws_b = shift->n;  // Some may have none.
     Judge(*shift, EqualPairs(bits), setting, figure);
     return figure;
   }

@@ -47,6 +47,8 @@ struct GateFigure {
   std::string figure;       // "churn", "top1", "shift"
   std::optional<double> a;  // Absent of a shift, which is between the sides.
   std::optional<double> b;
+  int64_t draws_a = 0;  // Of which the figure is.
+  int64_t draws_b = 0;
   Estimate difference;        // B - A, at 95 %.
   std::optional<double> low;  // Of the 90 % interval: it has to lie inside the margin.
   std::optional<double> high;
@@ -78,7 +80,7 @@ struct GateSetting {
   std::string plan;
   std::vector<std::string> hardware_a;
   std::vector<std::string> hardware_b;
-  int64_t draws_a = 0;
+  int64_t draws_a = 0;  // Of the figure that has most.
   int64_t draws_b = 0;
   Losses losses;
   bool paired = false;           // Equal seeds: draw by draw.
@@ -107,8 +109,10 @@ struct Gate {
   GateOptions options;
   std::vector<GateSetting> settings;
   std::vector<GateBits> bits;
-  bool interim = false;             // Members of a side are still to come: nothing passes or fails.
-  std::vector<std::string> only_a;  // Settings that B has not: then it does not pass.
+  // Members of a side are still to come: no figure passes or fails, and the gate does not pass. It
+  // fails where, with same_bits, bits differ: what is to come does not make these equal.
+  bool interim = false;
+  std::vector<std::string> only_a;      // Settings that B has not: then it does not pass.
   std::vector<std::string> not_judged;  // Settings of both whose members share draws: likewise.
   std::vector<std::string> notes;       // What differs besides.
   Verdict verdict = Verdict::kInconclusive;

@@ -34,7 +34,7 @@ TextRows RowsOf(const Gate& gate) {
   TextRows rows;
   for (const GateSetting& setting : gate.settings) {
     for (const GateFigure& figure : setting.figures) {
-      rows.push_back({setting.setting, std::string(NounOf(figure)), DrawsText(setting),
+      rows.push_back({setting.setting, std::string(NounOf(figure)), DrawsText(setting, figure),
                       ValueText(figure.a), ValueText(figure.b), InsideText(figure),
                       MarginText(figure), figure.p_equivalent ? PValue(*figure.p_equivalent) : "-",
                       std::string(Word(figure.verdict))});
@@ -69,6 +69,8 @@ Json FigureJson(const GateFigure& figure) {
   return {{"figure", figure.figure},
           {"a", Number(figure.a)},
           {"b", Number(figure.b)},
+          {"draws_a", figure.draws_a},
+          {"draws_b", figure.draws_b},
           {"difference", ToJson(figure.difference)},
           {"low_90", Number(figure.low)},
           {"high_90", Number(figure.high)},
@@ -112,8 +114,9 @@ Case CaseOf(const GateSetting& setting, const GateFigure& figure) {
     return {setting.setting, figure.figure, "error", "not decided: " + OpenText(setting, figure)};
   }
   return {setting.setting, figure.figure, figure.verdict == Verdict::kPass ? "" : "failure",
-          fmt::format("{} (90 %), margin {}; {}{}{}", InsideText(figure), MarginText(figure),
-                      DrawsText(setting), figure.note.empty() ? "" : "; ", figure.note)};
+          fmt::format("{}{}, margin {}; {}{}{}", InsideText(figure), figure.low ? " (90 %)" : "",
+                      MarginText(figure), DrawsText(setting, figure),
+                      figure.note.empty() ? "" : "; ", figure.note)};
 }
 
 Case CaseOf(const GateBits& bits, bool same_bits) {

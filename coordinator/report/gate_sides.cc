@@ -133,7 +133,8 @@ absl::Status CheckAlike(const GateSide& a, const GateSide& b) {
   const SetFacts& of_b = TestedOn(b);
   if (HasOneSet(a) && HasOneSet(b) && AreAlike(of_a, of_b)) return absl::OkStatus();
   const auto named = [](const SetFacts& set) {
-    return fmt::format("{} {:.8}", Counted(ExamplesOf(set), "example"), set.input->identity);
+    return fmt::format("{} {:.8}", Counted(ExamplesOf(set) / AnswersToOne(*set.input), "example"),
+                       set.input->identity);
   };
   return InvalidInput(fmt::format("{}: A and B were tested on other examples (A: {}, B: {})",
                                   SettingOf(first), named(of_a), named(of_b)));

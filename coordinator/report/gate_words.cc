@@ -145,7 +145,7 @@ std::string FigureText(const Gate& gate, const GateSetting& setting, const GateF
         "{}; {}).",
         subject, shift ? "is" : "differs by", WithInterval(figure.difference),
         Percent(figure.margin, 2), PValue(*figure.p_holm), Counted(TestsOf(gate), "figure"),
-        DrawsText(setting));
+        DrawsText(setting, figure));
   }
   return fmt::format("{} is not decided: {}.", subject, OpenText(setting, figure));
 }
@@ -242,13 +242,13 @@ std::string MarginText(const GateFigure& figure) {
   return (figure.figure == "shift" ? "" : "±") + Percent(figure.margin, 2);
 }
 
-std::string DrawsText(const GateSetting& setting) {
+std::string DrawsText(const GateSetting& setting, const GateFigure& figure) {
   const std::string_view what = setting.over_blocks ? "block" : "draw";
   const std::string at = AtDrawOf(setting);
-  if (setting.paired) return fmt::format("paired, n = {}{}", Counted(setting.draws_a, what), at);
-  return setting.draws_a == setting.draws_b
-             ? fmt::format("n = {} each{}", Counted(setting.draws_a, what), at)
-             : fmt::format("n = {} and {}{}", setting.draws_a, Counted(setting.draws_b, what), at);
+  if (setting.paired) return fmt::format("paired, n = {}{}", Counted(figure.draws_a, what), at);
+  return figure.draws_a == figure.draws_b
+             ? fmt::format("n = {} each{}", Counted(figure.draws_a, what), at)
+             : fmt::format("n = {} and {}{}", figure.draws_a, Counted(figure.draws_b, what), at);
 }
 
 std::string EqualAnswersText(const GateSetting& setting, int64_t n, double most_otherwise) {
@@ -274,7 +274,7 @@ std::string OpenText(const GateSetting& setting, const GateFigure& figure) {
                         Counted(*figure.draws_to_decide, setting.over_blocks ? "block" : "draw"))
           : "a million draws would not decide it";
   return fmt::format("{} (90 %) is not inside {} ({}); {}", InsideText(figure), MarginText(figure),
-                     DrawsText(setting), needed);
+                     DrawsText(setting, figure), needed);
 }
 
 std::string BitsText(const GateBits& bits) {

@@ -31,8 +31,8 @@ std::string InsideText(const GateFigure& figure);
 // "±0.50 %"; of a shift, which is upwards only, "1.00 %"
 std::string MarginText(const GateFigure& figure);
 
-// "paired, n = 6 draws", "n = 6 and 8 draws", "n = 8 draws each at this one init"
-std::string DrawsText(const GateSetting& setting);
+// Of the figure: "paired, n = 6 draws", "n = 6 and 8 draws", "n = 8 draws each at this one init"
+std::string DrawsText(const GateSetting& setting, const GateFigure& figure);
 
 // Why a figure passes without a test, and what that leaves open.
 std::string EqualAnswersText(const GateSetting& setting, int64_t n, double most_otherwise);

@@ -2,6 +2,7 @@
 // evaluation set. Internal to this folder. Borrows the StudyInput.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -102,5 +103,10 @@ MemberCounts CountMembers(const Gathered& gathered, std::span<const size_t> memb
 std::string BuildOf(const MemberInput& member, const CellInput& cell);
 
 std::string ClassName(const EvaluationSet& evaluation, int32_t label);
+
+// Answers to one example: where answers are decisions, one for each of its attributes.
+inline int64_t AnswersToOne(const EvaluationSet& evaluation) {
+  return std::max<int64_t>(evaluation.attributes, 1);
+}
 
 }  // namespace noisefloor::report

@@ -269,11 +269,16 @@ void SayPooling(const Comparison& worst, bool decided, const std::vector<Compari
   const bool shift_is_small = decided && shift < kShiftMargin;
   const bool top1_is_small = widest != nullptr && MostOfTop1(*widest) < kTop1Margin;
   const bool churn_is_small = churn && churn->most < kChurnMargin;
+  const bool other_stacks = std::ranges::any_of(all, [&](const Comparison& comparison) {
+    return comparison.plan == worst.plan && comparison.mixes_stacks;
+  });
+  const std::string sides =
+      std::string(SidesWord(worst.factor)) + (other_stacks ? ", whose stacks differ as well," : "");
   if (shift_is_small && top1_is_small && churn_is_small) {
     guidelines.push_back(fmt::format(
         "Members of these {} may be pooled under {}: between no two does the mean answer shift by "
         "{} or more, nor churn differ by {}, nor top-1 by {}; at most {} ({}; n = {}), {} and {}.",
-        SidesWord(worst.factor), worst.plan, Percent(kShiftMargin, 2), Percent(kChurnMargin, 2),
+        sides, worst.plan, Percent(kShiftMargin, 2), Percent(kChurnMargin, 2),
         Percent(kTop1Margin, 2), Percent(shift, 2), worst.label, Counted(worst.draws, "draw"),
         Percent(churn->most, 2), Percent(MostOfTop1(*widest), 2)));
     return;
@@ -291,8 +296,8 @@ void SayPooling(const Comparison& worst, bool decided, const std::vector<Compari
     why = NotExcluded("a difference of churn", churn->most, *churn->comparison);
   }
   guidelines.push_back(
-      fmt::format("Whether members of different {} may be pooled under {} is open: {}.",
-                  SidesWord(worst.factor), worst.plan, why));
+      fmt::format("Whether members of different {} may be pooled under {} is open: {}.", sides,
+                  worst.plan, why));
 }
 
 // Whether members of two classes, or stacks, may be taken for members of one. A shift is a squared

@@ -267,7 +267,7 @@ std::map<std::string, Comparisons> MostDraws(const std::vector<Comparison>& all)
   int64_t most_draws = 1;
   for (const Comparison& comparison : all) {
     if (!comparison.kernels_fixed || comparison.under_trained || comparison.draws < 2) continue;
-    if (comparison.by_draw.empty()) continue;
+    if (comparison.by_draw.empty() || comparison.mixes_stacks) continue;
     by_plan[comparison.plan][comparison.axes_label].push_back(&comparison);
   }
   for (const auto& [plan, points] : by_plan) {
@@ -378,12 +378,15 @@ void SayContrasts(const Study& study, Headlines& headlines) {
   }
   for (const auto& [subject, contrasts] : by_subject) {
     std::vector<std::string> claims;
-    std::vector<int64_t> tested;  // Draws of those that have a test.
+    std::vector<int64_t> tested;  // Of those that have a test, the draws of that with fewest.
     for (const Contrast* contrast : contrasts) {
       const std::string claim = ClaimOf(*contrast, tests);
       if (!claim.empty()) claims.push_back(claim);
-      const auto has_p = [](const FigureContrast& figure) { return figure.p.has_value(); };
-      if (std::ranges::any_of(contrast->figures, has_p)) tested.push_back(contrast->draws);
+      std::optional<int64_t> fewest;
+      for (const FigureContrast& figure : contrast->figures) {
+        if (figure.p) fewest = std::min(fewest.value_or(figure.estimate.n), figure.estimate.n);
+      }
+      if (fewest) tested.push_back(*fewest);
     }
     const auto all = static_cast<int64_t>(contrasts.size());
     if (tested.empty()) {

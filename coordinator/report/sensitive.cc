@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -66,10 +67,12 @@ std::vector<size_t> MostSensitive(const std::vector<int64_t>& flips,
   return examples;
 }
 
-std::string TextOf(const SensitiveExamples& s, const Comparison& comparison) {
+// `things`: what is answered, "test examples" or "decisions".
+std::string TextOf(const SensitiveExamples& s, const Comparison& comparison,
+                   std::string_view things) {
   std::string text =
-      fmt::format("{}: {} of {} test examples are answered otherwise in one of {} draws or more{}",
-                  s.label, s.flipped, s.examples, s.draws, AtOneDraw(comparison.held, 1));
+      fmt::format("{}: {} of {} {} are answered otherwise in one of {} draws or more{}", s.label,
+                  s.flipped, s.examples, things, s.draws, AtOneDraw(comparison.held, 1));
   if (!comparison.shift.shown) {
     return text + (comparison.shift.note.empty()
                        ? "; no shift of the mean answer is shown, so that none of them is tested."
@@ -138,7 +141,7 @@ std::vector<SensitiveExamples> BuildSensitive(const Gathered& gathered,
       one.p = tests[x]->p;
       one.p_fdr = tests[x]->p_fdr;
     }
-    out.text = TextOf(out, comparison);
+    out.text = TextOf(out, comparison, evaluation.attributes > 0 ? "decisions" : "test examples");
   }
   return all;
 }

@@ -113,17 +113,18 @@ std::string CannotText(const ShiftCandidate& candidate, size_t family, double le
                      SizeOf(candidate.replicates), among, PValue(candidate.claim->least_p), enough);
 }
 
-// Plan, point of the axes, evaluation set and what else is equal on all sides: of classes, where
-// one has several of them, the stack; of stacks the class.
+// Plan, point of the axes, evaluation set and what else is equal on all sides: of classes the
+// stack, of stacks the class.
 using SettingKey = std::tuple<std::string, std::vector<AxisSetting>, size_t, std::string>;
 
 class Settings {
  public:
   Settings(const Gathered& gathered, Factor factor) : factor_(factor) {
-    std::map<std::string, std::string> stack_of;
     for (const CellFacts& cell : gathered.cells) {
       const std::string& stack = cell.input->stack;
-      by_stack_ |= stack_of.emplace(cell.input->hardware, stack).first->second != stack;
+      if (stack.empty()) continue;
+      stack_of_.emplace(cell.input->hardware, stack);
+      if (any_stack_.empty()) any_stack_ = stack;
     }
   }
   SettingKey KeyOf(const CellFacts& cell) const {
@@ -141,11 +142,15 @@ class Settings {
  private:
   std::string Besides(const CellFacts& cell) const {
     if (factor_ == Factor::kStack) return cell.input->hardware;
-    return by_stack_ ? cell.input->stack : "";
+    if (!cell.input->stack.empty()) return cell.input->stack;
+    // Nobody has begun it: it stands beside those of its class, else beside any.
+    const auto of_class = stack_of_.find(cell.input->hardware);
+    return of_class == stack_of_.end() ? any_stack_ : of_class->second;
   }
 
   Factor factor_;
-  bool by_stack_ = false;
+  std::map<std::string, std::string> stack_of_;  // The first of each class.
+  std::string any_stack_;                        // "": nobody has begun.
 };
 
 // The cells of one setting: for each block those of the sides, the same sides in each; empty where
@@ -207,7 +212,8 @@ void TestComparisons(const Gathered& gathered, PairsOfSets& pairs, const Setting
     ShiftClaim& claim = comparison.shift;
     const std::vector<Block> blocks = BlocksOf(gathered, comparison);
     const auto of_all = all.find(settings.KeyOf(*blocks[0][0]));
-    if (of_all != all.end()) comparison.setting_test = of_all->second;
+    // Side A may be in a test of its own stack.
+    if (of_all != all.end() && !comparison.mixes_stacks) comparison.setting_test = of_all->second;
     if (comparison.all_fixed) {
       claim.note = "nothing is free: its bits are equal or they are not";
     } else if (!blocks[0][0]->shared.empty()) {

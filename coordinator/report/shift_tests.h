@@ -1,8 +1,9 @@
 // Exact tests of whether the hardware class, or the stack, shifts the mean answer. Internal to this
 // folder.
 //
-// One test for each plan at each point of the axes, of all its classes at once. Then one for each
-// two classes, claimed only where the test of all classes is, too.
+// One test for each plan at each point of the axes, of all its classes of one stack at once. Then
+// one for each two of them, claimed only where the test of all is, too. Classes whose stacks differ
+// as well are not tested.
 #pragma once
 
 #include <vector>

@@ -62,6 +62,7 @@ EvaluationFacts FactsOf(const Gathered& gathered) {
                         static_cast<int64_t>(evaluation.labels.size()), evaluation.classes,
                         evaluation.class_names};
   if (facts.examples == 0 && set.answers) facts.examples = set.answers->examples();
+  facts.examples /= AnswersToOne(evaluation);
   return facts;
 }
 

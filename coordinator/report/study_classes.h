@@ -15,7 +15,7 @@ using analysis::Estimate;
 struct ClassSensitivity {
   int32_t label = 0;
   std::string name;
-  int64_t examples = 0;
+  int64_t examples = 0;  // Where answers are decisions, so many of these have the label.
   Estimate accuracy;     // Mean over members.
   Estimate accuracy_sd;  // Over members.
   Estimate range;        // Max - min over members; grows with n.
@@ -25,10 +25,10 @@ struct ClassSensitivity {
 
 // How one group of the test examples fares inside one cohort.
 struct GroupSensitivity {
-  std::string column;  // "camera"
-  std::string name;    // Its value: "old"
-  int64_t examples = 0;
-  Estimate accuracy;  // As of a class.
+  std::string column;    // "camera"
+  std::string name;      // Its value: "old"
+  int64_t examples = 0;  // Never decisions.
+  Estimate accuracy;     // As of a class.
   Estimate accuracy_sd;
   Estimate ratio;
   Estimate churn;

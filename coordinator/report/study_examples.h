@@ -20,7 +20,7 @@ struct Picture {
   std::string pixels;  // Base64 of {height, width, channels} bytes; "" when not kept.
 };
 struct DivergentExample {
-  int64_t example = 0;  // Its place in the evaluation set.
+  int64_t example = 0;  // Its place among the labels: of decisions that of one of these.
   int32_t label = 0;
   std::string label_name;
   double selected_by = 0;     // Disagreement over pairs within cells, selecting half.
@@ -57,7 +57,7 @@ struct DivergentExamples {
 
 // An example whose answer changes with the side of a comparison.
 struct SensitiveExample {
-  int64_t example = 0;
+  int64_t example = 0;  // As of a divergent one.
   int32_t label = 0;
   std::string label_name;
   int64_t flips = 0;            // Draws whose answers on the two sides differ.
@@ -74,7 +74,7 @@ struct SensitiveExamples {
   std::string side_a;
   std::string side_b;
   int64_t draws = 0;
-  int64_t examples = 0;
+  int64_t examples = 0;         // Where answers are decisions, so many of these; flipped likewise.
   int64_t flipped = 0;          // In one draw or more.
   std::optional<double> alpha;  // The Beta that the rates of flips are spread as; absent: no more
   std::optional<double> beta;   // than one rate for all would make them.

@@ -201,6 +201,7 @@ WorstClasses WorstOf(const Gathered& gathered, const std::vector<const CellFacts
   std::vector<const std::vector<double>*> all;
   for (const CellChurns& cell : cells) all.push_back(&cell.churns.all);
   const std::vector<double> churn = MeanOverCells(all);
+  if (churn.size() < 2) return worst;  // One has nothing to be told from.
   if (std::ranges::all_of(churn, [](double value) { return value == 0; })) return worst;
   const std::vector<std::vector<double>> without = LeaveOneOut(cells, blocks);
   if (without.empty()) return worst;  // Nothing can be left out: nothing is told apart.

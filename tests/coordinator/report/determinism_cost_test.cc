@@ -15,6 +15,7 @@
 namespace noisefloor::report {
 namespace {
 
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -309,6 +310,42 @@ TEST(CostTextTest, CsvHasARowForEachTimedStep) {
   size_t lines = 0;
   for (const char c : csv) lines += c == '\n' ? 1 : 0;
   EXPECT_EQ(lines, 1u + 1 + 8 + 3 * 3);
+}
+
+TEST(CostTextTest, EveryNumberStandsInItsColumn) {
+  const std::string text = RenderCostTables(BuildCost(Input(), {kKernels}));
+
+  // The medians of 15 e^0.1, 30 e^-0.1, 45 e^0.1 and 60 e^-0.1 ms, and of 10, 20, 30 and 40.
+  EXPECT_THAT(text, ContainsRegex("impl +4 +38\\.439 +25\\.000 +1\\.500 \\[1\\.248, 1\\.803\\] "
+                                  "+different +15 % +2 runs"));
+  EXPECT_THAT(text, ContainsRegex("gemm +3 +15000 +75 % +- +- +-"));
+  EXPECT_THAT(text, ContainsRegex("wgrad +- +- +- +2 +10000 +100 %"));
+}
+
+TEST(CostTextTest, EveryNumberStandsUnderItsName) {
+  CostStudy study;
+  CostRow& row = study.rows.emplace_back();
+  row.members = 7;
+  row.done = 4;
+  row.diverged = 2;
+  row.deterministic_seconds = 0.75;
+  row.plan_seconds = 0.5;
+  row.kernels["plan"] = {{.name = "gemm", .launches = 3, .seconds = 0.015625, .share = 0.375}};
+
+  const auto json = nlohmann::json::parse(CostToJson(study))["rows"][0];
+  EXPECT_EQ(json["members"], 7);
+  EXPECT_EQ(json["done"], 4);
+  EXPECT_EQ(json["diverged"], 2);
+  EXPECT_EQ(json["deterministic_seconds"], 0.75);
+  EXPECT_EQ(json["plan_seconds"], 0.5);
+  const auto& kernel = json["kernels"]["plan"][0];
+  EXPECT_EQ(kernel["launches"], 3);
+  EXPECT_EQ(kernel["seconds"], 0.015625);
+  EXPECT_EQ(kernel["share"], 0.375);
+  const std::string csv = CostToCsv(study);
+  EXPECT_THAT(csv, HasSubstr("plan,gemm,,launches,3,,,1,\n"));
+  EXPECT_THAT(csv, HasSubstr("plan,gemm,,seconds,0.015625,,,1,\n"));
+  EXPECT_THAT(csv, HasSubstr("plan,gemm,,share,0.375,,,1,\n"));
 }
 
 TEST(CostTextTest, ThePageEndsNoElementEarly) {

@@ -179,7 +179,7 @@ TEST(EvaluationSetsTest, DecisionsOfOneExampleAreNoDrawsOfTheirOwn) {
 }
 
 TEST(EvaluationSetsTest, AWarningNamesTheSets) {
-  const TwoSets sets;
+  TwoSets sets;
 
   const Study study = BuildStudy(sets.example.input);
 
@@ -187,6 +187,9 @@ TEST(EvaluationSetsTest, AWarningNamesTheSets) {
               Contains(Field(&Warning::text,
                              HasSubstr("evaluated on 2 sets of examples: example-patterns (120 "
                                        "examples) and coins (60 examples)"))));
+  sets.example.input.evaluations[1].attributes = 2;
+  EXPECT_THAT(BuildStudy(sets.example.input).warnings,
+              Contains(Field(&Warning::text, HasSubstr(" and coins (30 examples)"))));
   EXPECT_THAT(BuildStudy(MakeExampleStudy().input).warnings,
               Not(Contains(Field(&Warning::text, HasSubstr("sets of examples")))));
 }

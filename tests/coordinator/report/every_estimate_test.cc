@@ -328,15 +328,18 @@ std::vector<std::map<std::string, std::string>> TableBelow(const std::string& te
 }
 
 TEST(EveryEstimateTest, OfCellsAndBlocksStandsInItsColumnOfTheTables) {
-  const Study study = DistinctStudy();
+  Study study = DistinctStudy();
+  for (Cohort& cohort : study.cohorts) cohort.counts.total = 99;  // Is not what is done.
   const std::string text = RenderTables(study);
 
   auto rows = TableBelow(text, "Noise of each cell");
   ASSERT_EQ(rows.size(), study.cohorts.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     const Cohort& c = study.cohorts[i];
+    EXPECT_EQ(rows[i]["n"], std::to_string(c.counts.done));
     EXPECT_EQ(rows[i]["top-1"], WithInterval(c.accuracy));
     EXPECT_EQ(rows[i]["SD of top-1"], WithInterval(c.accuracy_sd));
+    EXPECT_EQ(rows[i]["by flips"], Value(c.flip_sd));
     EXPECT_EQ(rows[i]["churn"], WithInterval(c.churn));
     EXPECT_EQ(rows[i]["any differs"], Value(c.any_disagreement));
     EXPECT_EQ(rows[i]["any of 3"], WithInterval(c.any_of_3));
@@ -353,13 +356,20 @@ TEST(EveryEstimateTest, OfCellsAndBlocksStandsInItsColumnOfTheTables) {
 }
 
 TEST(EveryEstimateTest, OfHardwareStandsInItsColumnOfTheTables) {
-  const Study study = DistinctStudy();
+  Study study = DistinctStudy();
+  for (Comparison& h : study.hardware) {
+    h.draws = h.pairs + 7;
+    h.shift.p = 0.03;
+    h.shift.p_holm = 0.04;
+  }
 
   auto rows = TableBelow(RenderTables(study), "Hardware: the same replicates");
 
   ASSERT_EQ(rows.size(), study.hardware.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     const Comparison& h = study.hardware[i];
+    EXPECT_EQ(rows[i]["draws"], std::to_string(h.draws));
+    EXPECT_EQ(rows[i]["p, Holm"], "0.03, 0.04");
     EXPECT_EQ(rows[i]["top-1 difference"], WithInterval(h.accuracy_difference));
     EXPECT_EQ(rows[i]["churn of pairs"], WithInterval(h.churn_paired));
     EXPECT_EQ(rows[i]["churn within A / B"],
@@ -413,6 +423,40 @@ TEST(EveryEstimateTest, OfClassesAndExamplesStandsInItsColumnOfTheTables) {
   for (size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(rows[i]["rate, shrunk"], WithInterval(study.sensitive[0].most[i].rate));
   }
+}
+
+Estimate Planted(double value) {
+  Estimate estimate;
+  estimate.value = value;
+  return estimate;
+}
+
+TEST(EveryEstimateTest, OfSourcesAndEnsemblesStandsInItsColumnOfTheTables) {
+  Study study = DistinctStudy();
+  study.ensembles.cohorts.resize(1);
+  CohortEnsembles& ensembles = study.ensembles.cohorts[0];
+  ensembles.members = 8;
+  ensembles.sizes.resize(1);
+  ensembles.sizes[0].size = 4;
+  ensembles.sizes[0].accuracy = Planted(0.125);
+  ensembles.sizes[0].log_loss = Planted(0.25);
+  ensembles.sizes[0].brier = Planted(0.375);
+  ensembles.sizes[0].calibration = Planted(0.5);
+  const std::string text = RenderTables(study);
+
+  auto rows = TableBelow(text, "Where it comes from");
+  ASSERT_EQ(rows.size(), 1u);
+  const std::vector<SourceShare>& shares = study.decompositions[0].shares;
+  EXPECT_EQ(rows[0]["alone"], WithInterval(shares[0].share));
+  EXPECT_EQ(rows[0]["with all it acts through"], WithInterval(shares[1].share));
+  rows = TableBelow(text, "Ensembles: ");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["k"], "4");
+  EXPECT_EQ(rows[0]["n"], "8");
+  EXPECT_EQ(rows[0]["top-1"], "0.125");
+  EXPECT_EQ(rows[0]["log loss"], "0.250");
+  EXPECT_EQ(rows[0]["Brier"], "0.375");
+  EXPECT_EQ(rows[0]["calibration error"], "0.500");
 }
 
 }  // namespace

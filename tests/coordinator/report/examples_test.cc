@@ -98,6 +98,16 @@ TEST(SensitiveExamplesTest, ThoseThatFollowTheClassAreFoundAndNoOthers) {
   EXPECT_THAT(tables, HasSubstr("The table shows 5 of these 8."));
 }
 
+TEST(SensitiveExamplesTest, DecisionsAreNotCalledExamples) {
+  TinyStudy tiny(kKnownExamples, 10);
+  AddSides(tiny, 4, 0);
+  EXPECT_THAT(BuildStudy(tiny.input).sensitive.at(0).text,
+              HasSubstr(" of 200 test examples are answered otherwise"));
+  tiny.input.evaluations[0].attributes = 10;
+  EXPECT_THAT(BuildStudy(tiny.input).sensitive.at(0).text,
+              HasSubstr(" of 200 decisions are answered otherwise"));
+}
+
 TEST(SensitiveExamplesTest, WithoutAShiftNoneIsTested) {
   TinyStudy tiny(kKnownExamples, 10);
   AddSides(tiny, 12, 0, 0.7);  // Some of the 40 examples flip in nearly all draws.
@@ -250,7 +260,8 @@ TEST(DivergentGroupsTest, DecisionsOnOneExampleAreOneDraw) {
     tiny.AddMember(answers);
   }
 
-  const DivergentExamples divergent = BuildStudy(tiny.input).divergent;
+  const Study study = BuildStudy(tiny.input);
+  const DivergentExamples& divergent = study.divergent;
 
   EXPECT_EQ(divergent.by_all, 2);
   ASSERT_THAT(divergent.groups, SizeIs(2));  // Of cameras; an image has many classes.
@@ -258,6 +269,12 @@ TEST(DivergentGroupsTest, DecisionsOnOneExampleAreOneDraw) {
   EXPECT_EQ(divergent.groups[1].examples, 10);
   EXPECT_EQ(divergent.groups[1].divergent, 2);
   EXPECT_NEAR(*divergent.groups[1].p, 2 * (10.0 * 9) / (40 * 39), 1e-12);
+  // As many images as the other tables have.
+  ASSERT_THAT(study.cohorts[0].per_group, SizeIs(2));
+  EXPECT_EQ(study.cohorts[0].per_group[0].examples, 30);
+  EXPECT_EQ(study.cohorts[0].per_group[1].examples, 10);
+  EXPECT_EQ(study.evaluation.examples, 40);
+  EXPECT_THAT(RenderTables(study, {}), HasSubstr("; 40 test examples (tiny, 2 classes)"));
 }
 
 }  // namespace

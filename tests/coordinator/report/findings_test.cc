@@ -32,18 +32,18 @@ TEST(UnderTrainedTest, APlanAtAPointOfTheAxesIsJudgedOverItsHardwareAndBlocks) {
   // Chance is 10 %: 20 % is asked. 18 % and 24 % of one setting are 21 %: above, both cells.
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate("0.1"));
-  tiny.AddMember(Answers(82));
+  tiny.AddMember(TenClassAnswers(82));
   tiny.AddCell("algo", Algo(), "cpu-b", 0, Rate("0.1"));
-  tiny.AddMember(Answers(76));
+  tiny.AddMember(TenClassAnswers(76));
   // 18 % and 21 % are 19.5 %: below, both cells, and one that has no member yet.
   tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate("0.2"));
-  tiny.AddMember(Answers(82));
+  tiny.AddMember(TenClassAnswers(82));
   tiny.AddCell("algo", Algo(), "cpu-b", 1, Rate("0.2"));
-  tiny.AddMember(Answers(79));
+  tiny.AddMember(TenClassAnswers(79));
   tiny.AddCell("algo", Algo(), "cpu-c", 0, Rate("0.2"));
   // Another plan at that point stands for itself.
   tiny.AddCell("impl", Impl(), "cpu-a", 0, Rate("0.2"));
-  tiny.AddMember(Answers(80));
+  tiny.AddMember(TenClassAnswers(80));
 
   const Study study = BuildStudy(tiny.input);
 
@@ -67,9 +67,9 @@ TEST(UnderTrainedTest, APlanAtAPointOfTheAxesIsJudgedOverItsHardwareAndBlocks) {
 TEST(UnderTrainedTest, AReferenceAccuracyOfTheSweepIsTheMeasure) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");
-  tiny.AddMember(Answers(15));
+  tiny.AddMember(TenClassAnswers(15));
   tiny.AddCell("algo", Algo(), "cpu-b");
-  tiny.AddMember(Answers(26));  // The mean is 79.5 %.
+  tiny.AddMember(TenClassAnswers(26));  // The mean is 79.5 %.
   EXPECT_FALSE(BuildStudy(tiny.input).cohorts[0].under_trained);
   tiny.input.sweep.reference_accuracy = 0.795;
   EXPECT_FALSE(BuildStudy(tiny.input).cohorts[0].under_trained);
@@ -88,7 +88,7 @@ TEST(UnderTrainedTest, AReferenceAccuracyOfTheSweepIsTheMeasure) {
 TEST(EndsTest, DivergedMembersAreAFinding) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");
-  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10));
+  for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(10));
   tiny.input.members[1].state = MemberState::kDiverged;
 
   EXPECT_THAT(BuildStudy(tiny.input).headlines,
@@ -99,11 +99,11 @@ TEST(FixedDrawTest, ADrawOutsideAllFreeOnesIsNamed) {
   TinyStudy tiny(kExamples, 10);
   for (const char* plan : {"control", "impl"}) {
     tiny.AddCell(plan, std::string(plan) == "impl" ? Impl() : Control(), "cpu-a");
-    for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(28));
+    for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(28));
   }
   for (const char* hardware : {"cpu-a", "cpu-b"}) {
     tiny.AddCell("algo", Algo(), hardware);
-    for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(Answers(wrong));
+    for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(TenClassAnswers(wrong));
   }
 
   const Study study = BuildStudy(tiny.input);
@@ -130,10 +130,10 @@ TEST(FixedDrawTest, OfSeveralDrawsTheOneOutsideIsNamedByItsBlock) {
   TinyStudy tiny(kExamples, 10);
   for (const uint32_t block : {0u, 1u}) {
     tiny.AddCell("control", Control(), "cpu-a", block);
-    for (int r = 0; r < 2; ++r) tiny.AddMember(Answers(block == 0 ? 23 : 10));
+    for (int r = 0; r < 2; ++r) tiny.AddMember(TenClassAnswers(block == 0 ? 23 : 10));
   }
   tiny.AddCell("algo", Algo(), "cpu-a");
-  for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(Answers(wrong));
+  for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(TenClassAnswers(wrong));
 
   const Study study = BuildStudy(tiny.input);
 
@@ -154,9 +154,9 @@ TEST(FixedDrawTest, WhatAPlanTurnsOffIsNoDraw) {
     algo[NoiseSource::kAugment] = of_free;
     TinyStudy tiny(kExamples, 10);
     tiny.AddCell("impl", impl, "cpu-a");
-    for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(28));
+    for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(28));
     tiny.AddCell("algo", algo, "cpu-a");
-    for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(Answers(wrong));
+    for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(TenClassAnswers(wrong));
     return BuildStudy(tiny.input).fixed_draws.size();
   };
   EXPECT_EQ(outside(SourceState::kOff, SourceState::kFree), 0u);
@@ -167,12 +167,12 @@ TEST(FixedDrawTest, WhatAPlanTurnsOffIsNoDraw) {
 TEST(FixedDrawTest, ADrawIsSetAgainstThoseOfItsClassAndStack) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("impl", Impl(), "cpu-b");
-  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(34));
+  for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(34));
   tiny.AddCell("impl", Impl(), "cpu-a").stack = "another";
-  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(44));
+  for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(44));
   const auto add_draws = [&](const std::string& hardware) {
     tiny.AddCell("algo", Algo(), hardware);
-    for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(Answers(wrong));
+    for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(TenClassAnswers(wrong));
   };
   add_draws("cpu-a");
   EXPECT_THAT(BuildStudy(tiny.input).fixed_draws, IsEmpty());
@@ -190,11 +190,11 @@ TEST(FixedDrawTest, ADrawIsSetAgainstThoseOfItsClassAndStack) {
 TEST(FixedDrawTest, APlanThatFreesSomeSourcesAndHoldsOthersIsOnNeitherSide) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("control", Control(), "cpu-a");
-  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(28));
+  for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(28));
   tiny.AddCell("init", StatesWithFree({NoiseSource::kInit}), "cpu-a");
-  for (const int64_t wrong : {28, 10, 40, 30}) tiny.AddMember(Answers(wrong));
+  for (const int64_t wrong : {28, 10, 40, 30}) tiny.AddMember(TenClassAnswers(wrong));
   tiny.AddCell("algo", Algo(), "cpu-a");
-  for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(Answers(wrong));
+  for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(TenClassAnswers(wrong));
 
   const Study study = BuildStudy(tiny.input);
 
@@ -210,12 +210,12 @@ TEST(IdleSourceTest, APlanThatFreesOnlyWhatActsOnNothingIsAControl) {
   for (const char* hardware : {"cpu-a", "cpu-b"}) {
     tiny.AddCell("dropout", StatesWithFree({NoiseSource::kDropout}), hardware).idle = {
         {NoiseSource::kDropout, "small_cnn has no dropout"}};
-    for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10));
+    for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(10));
   }
   tiny.AddCell("algo", Algo(), "cpu-a").idle = {
       {NoiseSource::kDropout, "small_cnn has no dropout"},
       {NoiseSource::kAugment, "no crop, flip or cutout is on"}};
-  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10 + r));
+  for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(10 + r));
 
   const Study study = BuildStudy(tiny.input);
 
@@ -244,7 +244,7 @@ TEST(IdleSourceTest, WhatIsHeldAndIdleHoldsNothing) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("seeds", StatesWithFree({NoiseSource::kInit, NoiseSource::kDataOrder}), "cpu-a")
       .idle = {{NoiseSource::kDropout, "x"}, {NoiseSource::kAugment, "y"}};
-  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10 + r));
+  for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(10 + r));
 
   const Study study = BuildStudy(tiny.input);
 
@@ -259,11 +259,11 @@ TEST(HeldSourceTest, AFixedLoadIsASettingAndNoDraw) {
   TinyStudy tiny(kExamples, 10);
   for (const uint32_t block : {0u, 1u}) {
     tiny.AddCell("algo", loaded, "cpu-a", block);
-    for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10 + r));
+    for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(10 + r));
   }
   loaded[NoiseSource::kInit] = SourceState::kFixed;
   tiny.AddCell("all but init", loaded, "cpu-a");
-  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10 + r));
+  for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(10 + r));
 
   const Study study = BuildStudy(tiny.input);
 
@@ -275,7 +275,7 @@ TEST(HeldSourceTest, AFixedLoadIsASettingAndNoDraw) {
 TEST(BoundTest, ControlsSayWhatSoManyRunsLeaveOpen) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("control", Control(), "cpu-a");
-  for (int r = 0; r < 5; ++r) tiny.AddMember(Answers(10));
+  for (int r = 0; r < 5; ++r) tiny.AddMember(TenClassAnswers(10));
 
   const Study study = BuildStudy(tiny.input);
 
@@ -301,7 +301,7 @@ TEST(BlocksTest, TheSpreadInsideBlocksIsPooled) {
   const std::vector<std::vector<int64_t>> wrong = {{30, 28}, {20, 17, 19}, {25}};
   for (uint32_t block = 0; block < 3; ++block) {
     tiny.AddCell("impl", Impl(), "cpu-a", block);
-    for (const int64_t of_member : wrong[block]) tiny.AddMember(Answers(of_member));
+    for (const int64_t of_member : wrong[block]) tiny.AddMember(TenClassAnswers(of_member));
   }
 
   const Study study = BuildStudy(tiny.input);
@@ -322,9 +322,9 @@ TEST(BlocksTest, RatiosOfSpreadsAreThoseThatContrastsSee) {
   TinyStudy tiny(kExamples, 10);
   for (uint32_t block = 0; block < 2; ++block) {
     tiny.AddCell("algo", Algo(), "cpu-a", block);
-    for (const int64_t wrong : {20, 22, 25, 19, 21}) tiny.AddMember(Answers(wrong));
+    for (const int64_t wrong : {20, 22, 25, 19, 21}) tiny.AddMember(TenClassAnswers(wrong));
     tiny.AddCell("impl", Impl(), "cpu-a", block);
-    for (const int64_t wrong : {20, 22, 25, 19, 21}) tiny.AddMember(Answers(wrong));
+    for (const int64_t wrong : {20, 22, 25, 19, 21}) tiny.AddMember(TenClassAnswers(wrong));
   }
 
   const Study study = BuildStudy(tiny.input);
@@ -347,8 +347,8 @@ TEST(BlocksTest, BlocksOfTwoStacksAreTwoGroups) {
   TinyStudy tiny(kExamples, 10);
   for (uint32_t block = 0; block < 4; ++block) {
     tiny.AddCell("impl", Impl(), "cpu-a", block / 2).stack = block % 2 == 0 ? "old" : "new";
-    tiny.AddMember(Answers(10 + block));
-    tiny.AddMember(Answers(20 + block));
+    tiny.AddMember(TenClassAnswers(10 + block));
+    tiny.AddMember(TenClassAnswers(20 + block));
   }
 
   const Study study = BuildStudy(tiny.input);
@@ -379,15 +379,15 @@ TEST(CohortFiguresTest, ChurnToErrorAndFlipsAreOfTheMembersAtHand) {
 TEST(OutlierWarningTest, OneBadTrainingIsNamed) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");
-  for (int64_t m = 0; m < 6; ++m) tiny.AddMember(Answers(10 + m % 3));
+  for (int64_t m = 0; m < 6; ++m) tiny.AddMember(TenClassAnswers(10 + m % 3));
   EXPECT_THAT(BuildStudy(tiny.input).warnings, Not(HasWarning("warning", "lies apart")));
-  tiny.AddMember(Answers(45));
+  tiny.AddMember(TenClassAnswers(45));
   EXPECT_THAT(BuildStudy(tiny.input).warnings,
               HasWarning("warning", "cell 0", "s1c0r6 lies apart from the others (55.00 %, 2."));
   // Among many cells one such member is likelier by chance.
   for (const char* rate : {"1", "2", "3", "4", "5", "6", "7", "8", "9"}) {
     tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate(rate));
-    for (int64_t m = 0; m < 7; ++m) tiny.AddMember(Answers(10 + m % 3 + (m == 6 ? 8 : 0)));
+    for (int64_t m = 0; m < 7; ++m) tiny.AddMember(TenClassAnswers(10 + m % 3 + (m == 6 ? 8 : 0)));
   }
   EXPECT_THAT(BuildStudy(tiny.input).warnings, Not(HasWarning("warning", "cell 1", "lies apart")));
 }
@@ -395,15 +395,16 @@ TEST(OutlierWarningTest, OneBadTrainingIsNamed) {
 TEST(OutlierWarningTest, OneAnswerMoreThanTheOthersIsNoBadTraining) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");
-  for (int m = 0; m < 5; ++m) tiny.AddMember(Answers(10));
-  tiny.AddMember(Answers(11));
+  for (int m = 0; m < 5; ++m) tiny.AddMember(TenClassAnswers(10));
+  tiny.AddMember(TenClassAnswers(11));
   EXPECT_THAT(BuildStudy(tiny.input).warnings, Not(HasWarning("warning", "lies apart")));
 }
 
 TEST(CohortFiguresTest, ATimeThatWasNotMeasuredIsInNoMean) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");
-  for (const double seconds : {2.0, 0.0, 4.0}) tiny.AddMember(Answers(10)).seconds = seconds;
+  for (const double seconds : {2.0, 0.0, 4.0})
+    tiny.AddMember(TenClassAnswers(10)).seconds = seconds;
 
   const Cohort cohort = BuildStudy(tiny.input).cohorts[0];
 
@@ -415,7 +416,7 @@ TEST(CohortFiguresTest, PairsWithoutHashesAreNotCalledIdentical) {
   TinyStudy tiny(kExamples, 10);
   for (const char* hardware : {"cpu-a", "cpu-b"}) {
     tiny.AddCell("algo", Algo(), hardware);
-    for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10 + r));
+    for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(10 + r));
   }
   EXPECT_EQ(BuildStudy(tiny.input).hardware[0].identical_pairs, 3);
   EXPECT_THAT(BuildStudy(tiny.input).hardware[0].text, HasSubstr("All 3 pairs are bit-identical"));
@@ -433,7 +434,7 @@ TEST(CohortFiguresTest, PairsWithoutHashesAreNotCalledIdentical) {
 TEST(WarningsTest, MembersOfOtherDrawsThatAnswerAlikeToTheBitAreCopies) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");
-  for (const int64_t right : {5, 6, 5, 7, 5}) tiny.AddMember(Answers(right));
+  for (const int64_t right : {5, 6, 5, 7, 5}) tiny.AddMember(TenClassAnswers(right));
   const auto text = [&] {
     for (const Warning& warning : BuildStudy(tiny.input).warnings) {
       if (warning.text.find("to the last bit") != std::string::npos) return warning.text;
@@ -455,7 +456,7 @@ TEST(CohortFiguresTest, WeightsWithoutEffectAreCountedBesideTheDistance) {
   tiny.AddCell("algo", Algo(), "cpu-a");
   const std::vector<float> weights = {1, 2, 3, 4};
   for (size_t r = 0; r < 3; ++r) {
-    MemberInput& member = tiny.AddMember(Answers(10));
+    MemberInput& member = tiny.AddMember(TenClassAnswers(10));
     const Weights of = {.parameters = {std::span(weights).subspan(r, 2)}, .buffers = {}};
     member.weights = WeightsView({.content = "", .parameters = 2, .without_effect = 80},
                                  [all = std::make_shared<const Weights>(of)] { return all; });
@@ -473,8 +474,8 @@ TEST(PlanHeadlineTest, SaysTheMeanAndTheRangeOfItsCellsNotTheLoudest) {
   for (const char* hardware : {"cpu-a", "cpu-b", "cpu-c"}) {
     const int64_t apart = 2 * (hardware[4] - 'a' + 1);  // Churn 2, 4 and 6 %.
     tiny.AddCell("algo", Algo(), hardware);
-    tiny.AddMember(Answers(10));
-    tiny.AddMember(Answers(10 + apart));
+    tiny.AddMember(TenClassAnswers(10));
+    tiny.AddMember(TenClassAnswers(10 + apart));
   }
 
   const Study study = BuildStudy(tiny.input);
@@ -491,8 +492,8 @@ TEST(PlanHeadlineTest, OfCellsWithUnlikeManyMembersBothEndsOfNAreTold) {
   for (const char* hardware : {"cpu-a", "cpu-b", "cpu-c"}) {
     const int64_t apart = 2 * (hardware[4] - 'a' + 1);
     tiny.AddCell("algo", Algo(), hardware);
-    tiny.AddMember(Answers(10));
-    for (int r = 0; r < (apart == 2 ? 1 : 2); ++r) tiny.AddMember(Answers(10 + apart));
+    tiny.AddMember(TenClassAnswers(10));
+    for (int r = 0; r < (apart == 2 ? 1 : 2); ++r) tiny.AddMember(TenClassAnswers(10 + apart));
   }
 
   // Of three members two are alike: 2, 8/3 and 4 %.
@@ -505,8 +506,8 @@ TEST(PlanHeadlineTest, PointsOfTheAxesHaveTheirOwn) {
   TinyStudy tiny(kExamples, 10);
   for (const char* rate : {"0.1", "0.2"}) {
     tiny.AddCell("init", StatesWithFree({NoiseSource::kInit}), "cpu-a", 0, Rate(rate));
-    tiny.AddMember(Answers(10));
-    tiny.AddMember(Answers(rate[2] == '1' ? 14 : 18));
+    tiny.AddMember(TenClassAnswers(10));
+    tiny.AddMember(TenClassAnswers(rate[2] == '1' ? 14 : 18));
   }
 
   EXPECT_THAT(
@@ -522,8 +523,8 @@ TEST(PlanHeadlineTest, OfManyPointsTheEndsAreNamedAndNoOrderIsClaimed) {
   TinyStudy tiny(kExamples, 10);
   for (int64_t k = 1; k <= 6; ++k) {
     tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate("0." + std::to_string(k)));
-    tiny.AddMember(Answers(10));
-    tiny.AddMember(Answers(10 + k));
+    tiny.AddMember(TenClassAnswers(10));
+    tiny.AddMember(TenClassAnswers(10 + k));
   }
 
   EXPECT_THAT(BuildStudy(tiny.input).headlines,
@@ -540,7 +541,8 @@ TEST(PlanHeadlineTest, OfSeveralClassesOverBlocksMeanAndRangeAreOfTheClasses) {
       tiny.AddCell("impl", Impl(), hardware, block);
       const bool lacks = hardware[4] == 'b' && block == 2;
       for (const int64_t wrong : {10u, 10 + 2 * (block + 1)}) {
-        tiny.AddMember(Answers(wrong)).state = lacks ? MemberState::kFailed : MemberState::kDone;
+        tiny.AddMember(TenClassAnswers(wrong)).state =
+            lacks ? MemberState::kFailed : MemberState::kDone;
       }
     }
   }
@@ -554,8 +556,8 @@ TEST(PlanHeadlineTest, OverBlocksItIsTheirMean) {
   TinyStudy tiny(kExamples, 10);
   for (const uint32_t block : {0u, 1u, 2u}) {
     tiny.AddCell("impl", Impl(), "cpu-a", block);
-    tiny.AddMember(Answers(10));
-    tiny.AddMember(Answers(10 + 2 * (block + 1)));
+    tiny.AddMember(TenClassAnswers(10));
+    tiny.AddMember(TenClassAnswers(10 + 2 * (block + 1)));
   }
 
   // 2, 4 and 6 %: SD 2, t(2) = 4.302653: 4.968.

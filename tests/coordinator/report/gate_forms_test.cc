@@ -81,5 +81,83 @@ TEST(GateFormsTest, SayTheSame) {
   EXPECT_THAT(page, Not(HasSubstr("<script")));
 }
 
+// Every number occurs once, so that two that are swapped show.
+Gate DistinctGate() {
+  Gate gate;
+  gate.options.margins = {.churn = 0.01, .top1 = 0.005, .shift = 0.02};
+  GateSetting& setting = gate.settings.emplace_back();
+  setting.setting = setting.plan = "algo";
+  setting.hardware_a = {"cpu-a"};
+  setting.hardware_b = {"cpu-b"};
+  setting.draws_a = 7;
+  setting.draws_b = 5;
+  setting.losses = {.a = 1, .b = 2, .of_a = 8, .of_b = 9};
+  setting.under_trained_b = true;
+  GateFigure& top1 = setting.figures.emplace_back();
+  top1.figure = "top1";
+  top1.a = 0.91;
+  top1.b = 0.87;
+  top1.difference.value = -0.04;
+  top1.difference.unit = "fraction";
+  top1.low = -0.06;
+  top1.high = -0.02;
+  top1.margin = 0.005;
+  top1.p_equivalent = 0.0123;
+  top1.p_beyond = 0.789;
+  top1.p_holm = 0.8;
+  top1.verdict = Verdict::kFail;
+  GateBits& bits = gate.bits.emplace_back();
+  bits.setting = "control";
+  bits.pairs = 15;
+  bits.identical = 11;
+  bits.unproved = 3;
+  bits.losses = {.a = 4, .b = 6, .of_a = 19, .of_b = 21};
+  return gate;
+}
+
+TEST(GateFormsTest, EveryNumberStandsUnderItsName) {
+  const Gate gate = DistinctGate();
+
+  const auto json = nlohmann::json::parse(GateJson(gate));
+
+  const auto expect = [&](const char* pointer, const nlohmann::json& value) {
+    EXPECT_EQ(json.at(nlohmann::json::json_pointer(pointer)), value) << pointer;
+  };
+  expect("/margins/churn", 0.01);
+  expect("/margins/top1", 0.005);
+  expect("/margins/shift", 0.02);
+  expect("/settings/0/hardware_a/0", "cpu-a");
+  expect("/settings/0/hardware_b/0", "cpu-b");
+  expect("/settings/0/draws_a", 7);
+  expect("/settings/0/draws_b", 5);
+  expect("/settings/0/lost_a", 1);
+  expect("/settings/0/lost_b", 2);
+  expect("/settings/0/under_trained_a", false);
+  expect("/settings/0/under_trained_b", true);
+  expect("/settings/0/figures/0/a", 0.91);
+  expect("/settings/0/figures/0/b", 0.87);
+  expect("/settings/0/figures/0/low_90", -0.06);
+  expect("/settings/0/figures/0/high_90", -0.02);
+  expect("/settings/0/figures/0/margin", 0.005);
+  expect("/settings/0/figures/0/p_equivalent", 0.0123);
+  expect("/settings/0/figures/0/p_beyond", 0.789);
+  expect("/settings/0/figures/0/p_holm", 0.8);
+  expect("/bits/0/pairs", 15);
+  expect("/bits/0/identical", 11);
+  expect("/bits/0/unproved", 3);
+  expect("/bits/0/lost_a", 4);
+  expect("/bits/0/lost_b", 6);
+}
+
+TEST(GateFormsTest, EveryNumberStandsInItsColumn) {
+  const std::string page = GatePage(DistinctGate());
+
+  EXPECT_THAT(page, HasSubstr("<th scope=\"col\">A</th><th scope=\"col\">B</th><th scope=\"col\">"
+                              "B - A, 90 %</th><th scope=\"col\">margin</th><th scope=\"col\">"
+                              "p outside</th><th scope=\"col\">verdict</th>"));
+  EXPECT_THAT(page, HasSubstr("<td>91.00 %</td><td>87.00 %</td><td>-4.00 % [-6.00, -2.00]</td><td>"
+                              "±0.50 %</td><td>0.012</td><td class=\"verdict fail\">"));
+}
+
 }  // namespace
 }  // namespace noisefloor::report

@@ -283,6 +283,9 @@ TEST(GateTest, WhatDoesNotMeetIsSaid) {
   fewer.input.evaluations[0].identity = "same";
   EXPECT_THAT(CompareStudies(b.input, fewer.input, {}).status().message(),
               HasSubstr("tested on other examples (A: 400 examples same, B: 200 examples same)"));
+  fewer.input.evaluations[0].attributes = 8;  // Decisions on one.
+  EXPECT_THAT(CompareStudies(b.input, fewer.input, {}).status().message(),
+              HasSubstr("B: 25 examples same)"));
 }
 
 TEST(GateTest, TwoDrawsDecideNothing) {

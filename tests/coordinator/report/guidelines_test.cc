@@ -271,6 +271,21 @@ TEST(GuidelinesTest, ClassesMayBeMixedWhereNoTwoShift) {
   EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("is open")));
 }
 
+TEST(GuidelinesTest, ClassesWhoseStacksDifferAsWellArePooledWithThese) {
+  Study study = OneCell();
+  study.hardware = {Between("cpu-b", 0.004, false)};
+  study.hardware[0].mixes_stacks = true;
+  study.contrasts = {OfChurn("cpu-b", -0.002, 0.003)};
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(StartsWith("Members of these classes, whose stacks differ as well, may "
+                                     "be pooled under algo: ")));
+  study.hardware = {Between("cpu-b", 0.013, false)};
+  study.hardware[0].mixes_stacks = true;
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(StartsWith("Whether members of different classes, whose stacks differ as "
+                                     "well, may be pooled under algo is open: ")));
+}
+
 // A shift is a squared distance: a small loss everywhere hardly shows in it.
 TEST(GuidelinesTest, ClassesWhoseTop1MayDifferAreNotMixed) {
   Study study = OneCell();

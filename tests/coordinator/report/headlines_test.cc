@@ -1,6 +1,7 @@
 #include "coordinator/report/headlines.h"
 
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -53,16 +54,34 @@ TEST(HeadlinesTest, TheyAnswerWhatAPersonAsks) {
 TEST(HeadlinesTest, WhatHardwareChangesIsOfTheDrawsThatAllComparisonsHave) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");
-  for (int r = 0; r < 4; ++r) tiny.AddMember(Answers(10));
+  for (int r = 0; r < 4; ++r) tiny.AddMember(TenClassAnswers(10));
   tiny.AddCell("algo", Algo(), "cpu-b");
-  for (const int64_t wrong : {12, 12, 12, 40}) tiny.AddMember(Answers(wrong));
+  for (const int64_t wrong : {12, 12, 12, 40}) tiny.AddMember(TenClassAnswers(wrong));
   tiny.AddCell("algo", Algo(), "cpu-c");
-  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(14));
+  for (int r = 0; r < 3; ++r) tiny.AddMember(TenClassAnswers(14));
 
   // 2, 4 and 2 % in each of three draws.
   EXPECT_THAT(BuildStudy(tiny.input).headlines,
               Contains(AllOf(HasSubstr("Changing only the hardware changes 2.67 % "),
                              HasSubstr("(n = 3 draws of algo; the mean of 3 comparisons"))));
+}
+
+// Churn of the draws with predictions, top-1 of all; what is not tested does not count.
+TEST(HeadlinesTest, WhereNoDifferenceIsShownTheFewestDrawsOfATestAreSaid) {
+  Study study;
+  Contrast& contrast = study.contrasts.emplace_back();
+  contrast.subject = "epochs";
+  contrast.draws = 6;
+  for (const auto& [name, draws] :
+       {std::pair("churn", 4), std::pair("accuracy", 6), std::pair("accuracy_sd", 3)}) {
+    FigureContrast& figure = contrast.figures.emplace_back();
+    figure.figure = name;
+    figure.estimate.n = draws;
+    if (figure.figure != "accuracy_sd") figure.p = 0.5;
+  }
+  EXPECT_THAT(BuildHeadlines(study),
+              Contains("epochs: no difference of churn or top-1 is shown in 1 contrast (n = 4 or "
+                       "more)."));
 }
 
 TEST(HeadlinesTest, AControlThatIsNotProvedIsNotCalledDifferent) {

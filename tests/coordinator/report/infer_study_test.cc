@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -15,6 +16,7 @@ namespace noisefloor::report {
 namespace {
 
 using Json = nlohmann::json;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -292,6 +294,33 @@ TEST_F(InferStudyTest, JsonAndCsvHaveEveryNumber) {
   const std::string page = RenderInferPage(study);
   EXPECT_THAT(page, HasSubstr("<title>infer-s1 (s2): train on, infer on</title>"));
   EXPECT_THAT(page, Not(HasSubstr("<script")));
+}
+
+TEST_F(InferStudyTest, EveryAccuracyStandsInItsPlace) {
+  const InferStudy study = Build();
+  const InferRow& row = study.rows[1];
+  ASSERT_NE(*row.accuracy.value, *row.accuracy_difference.value);
+
+  const Json json = Json::parse(InferToJson(study))["rows"][1];
+  EXPECT_EQ(json["accuracy"]["value"], *row.accuracy.value);
+  EXPECT_EQ(json["accuracy_difference"]["value"], *row.accuracy_difference.value);
+  const std::string csv = InferToCsv(study);
+  EXPECT_THAT(csv, HasSubstr(fmt::format(",cpu-b,stack,,top1,{},", *row.accuracy.value)));
+  EXPECT_THAT(csv, HasSubstr(fmt::format(",cpu-b,stack,,top1_difference,{},",
+                                         *row.accuracy_difference.value)));
+  EXPECT_THAT(RenderInferTables(study), ContainsRegex("3/3 +80\\.00 % .* -10\\.00 % .* 1/3"));
+}
+
+TEST_F(InferStudyTest, PlannedDoneAndDifferentWeightsAreCountedApart) {
+  EXPECT_EQ(Json::parse(InferToJson(Build()))["rows"][1]["weights"], 3) << "not the equal ones";
+  here_.input.members[5].state = MemberState::kWaiting;
+  links_[4].weights = links_[3].weights;  // A copy.
+
+  const Json row = Json::parse(InferToJson(Build()))["rows"][1];
+
+  EXPECT_EQ(row["members"], 3);
+  EXPECT_EQ(row["done"], 2);
+  EXPECT_EQ(row["weights"], 1);
 }
 
 }  // namespace

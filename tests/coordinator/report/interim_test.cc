@@ -279,5 +279,31 @@ TEST(InterimTest, AGateJudgesNothingBeforeAllMembersHaveEnded) {
   EXPECT_EQ(CompareStudies(a.input, b.input, {})->verdict, Verdict::kFail);
 }
 
+// Bits that differ stay so, whatever is to come.
+TEST(InterimTest, OtherBitsFailAGateBeforeAllMembersHaveEnded) {
+  TinyStudy a(kInterimExamples, 2);
+  TinyStudy b(kInterimExamples, 2);
+  for (auto* const tiny : {&a, &b}) {
+    Draws draws(7);
+    const std::vector<int16_t> control = InterimAnswers(draws, 0.1, tiny == &b ? 4 : 0);
+    tiny->AddCell("control", Control(), "cpu-a");
+    for (int r = 0; r < 3; ++r) tiny->AddMember(control);
+    tiny->AddCell("algo", Algo(), "cpu-a");
+    for (int r = 0; r < 4; ++r) tiny->AddMember(InterimAnswers(draws, 0.1));
+    tiny->input.evaluations[0].identity = "same";
+  }
+  b.input.members.back().state = MemberState::kLeased;
+
+  const Gate asked = *CompareStudies(a.input, b.input, {.same_bits = true});
+
+  EXPECT_TRUE(asked.interim);
+  EXPECT_EQ(asked.verdict, Verdict::kFail);
+  EXPECT_EQ(asked.findings.at(0), "Fail: B is not what A is: it has other bits.");
+  for (const GateFigure& figure : asked.settings.at(0).figures) {
+    EXPECT_EQ(figure.verdict, Verdict::kInconclusive);
+  }
+  EXPECT_EQ(CompareStudies(a.input, b.input, {})->verdict, Verdict::kInconclusive);
+}
+
 }  // namespace
 }  // namespace noisefloor::report

@@ -13,6 +13,7 @@
 namespace noisefloor::report {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::Not;
 
 // A study whose members on avx2 ran on a GPU instead.
@@ -122,6 +123,24 @@ TEST(MixturesTest, GpuClassesOnDifferentSoftwareAreAWarning) {
   EXPECT_THAT(study.warnings, HasWarning("warning", "algo: nvidia-h200 against nvidia-t4",
                                          "Compares different gpu.cudnn (91002 against 90000)"));
   EXPECT_THAT(study.warnings, Not(HasWarning("warning", "cpu-intel-avx512", "Compares different")));
+}
+
+// Of a fact that differs from member to member.
+TEST(EnvironmentTest, OfMoreThanEightValuesHowManyThereAreIsTold) {
+  const auto units_of = [](size_t different) {
+    ExampleStudy example = MakeExampleStudy();
+    size_t k = 0;
+    for (MemberInput& member : example.input.members) {
+      if (member.cell % 3 == 0) member.unit = "u" + std::to_string(1 + k++ % different);
+    }
+    const Study study = BuildStudy(example.input);
+    for (const EnvironmentFact& fact : study.environment.at(0).facts) {
+      if (fact.key == "unit") return fact.values;
+    }
+    return std::vector<std::string>();
+  };
+  EXPECT_THAT(units_of(8), ElementsAre("u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8"));
+  EXPECT_THAT(units_of(9), ElementsAre("9 different values, u1 the first"));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "nlohmann/json.hpp"
 
 #include "coordinator/report/export.h"
+#include "coordinator/report/failures.h"
 #include "coordinator/report/json_facts.h"
 #include "coordinator/report/layout.h"
 #include "coordinator/report/page.h"
@@ -410,6 +411,25 @@ TEST(FailuresTest, EveryReasonIsAWarningWithHowManyEndedSo) {
   EXPECT_EQ(Json::parse(StudyToJson(study))["members"][1]["failure"],
             "bug: 300 examples make no batch of 1000");
   EXPECT_THAT(RenderTables(study), HasSubstr("s1c0r1: Failed, bug: 300 examples make no batch"));
+}
+
+TEST(FailuresTest, OfManyReasonsTwentyAreShown) {
+  const auto warnings_of = [](int reasons) {
+    StudyInput input;
+    for (int i = 0; i < reasons; ++i) {
+      MemberInput& member = input.members.emplace_back();
+      member.state = MemberState::kFailed;
+      member.failure_message = "reason " + std::to_string(i);
+    }
+    std::vector<Warning> warnings;
+    AddFailures(input, warnings);
+    return warnings;
+  };
+  EXPECT_EQ(warnings_of(20).size(), 20u);
+  EXPECT_EQ(warnings_of(20).back().text, "Failed, unknown: reason 19");
+  ASSERT_EQ(warnings_of(22).size(), 21u);
+  EXPECT_EQ(warnings_of(22).back().text,
+            "2 more reasons of failures are not shown; the members have them.");
 }
 
 TEST(PageTest, HoldsTheStudyTheScriptAndTheStyle) {

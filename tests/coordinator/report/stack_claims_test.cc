@@ -19,6 +19,7 @@ namespace {
 using analysis::Draws;
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -109,6 +110,103 @@ TEST(StackTest, ThreeStacksHaveOneTestOfAll) {
   EXPECT_THAT(study.stack_tests[0].text, HasSubstr("3 stacks at once"));
   EXPECT_EQ(study.stacks[0].identical_pairs, 6);
   EXPECT_FALSE(study.stacks[0].shift.shown) << "these two answer alike";
+}
+
+// What such classes differ by may be the stack alone.
+TEST(StackTest, ClassesOfOtherStacksAreNotTestedAsHardware) {
+  TinyStudy tiny(kStackExamples, 2);
+  AddStack(tiny, "cpu-a", "ours", 0);
+  AddStack(tiny, "cpu-b", "theirs", 12);
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_THAT(study.hardware_tests, IsEmpty());
+  ASSERT_EQ(study.hardware.size(), 1u);
+  const Comparison& comparison = study.hardware[0];
+  EXPECT_TRUE(comparison.mixes_stacks);
+  EXPECT_FALSE(comparison.setting_test.has_value());
+  EXPECT_FALSE(comparison.shift.p.has_value());
+  EXPECT_FALSE(comparison.shift.shown);
+  EXPECT_EQ(comparison.shift.note, "the stacks differ as well");
+  EXPECT_THAT(comparison.text,
+              AllOf(HasSubstr("Between the classes 12.00 %"),
+                    HasSubstr("of the answers of a member change (n = 6 draws), by its hardware "
+                              "and by its stack."),
+                    HasSubstr("nothing is claimed: the stacks differ as well."),
+                    HasSubstr("The stacks differ as well (ours against theirs)."),
+                    Not(HasSubstr("only the hardware"))));
+  EXPECT_THAT(study.headlines, Each(Not(HasSubstr("the hardware shifts the mean answer"))));
+  EXPECT_THAT(study.headlines, Each(Not(HasSubstr("only the hardware"))));
+  ASSERT_EQ(study.sensitive.size(), 1u);
+  EXPECT_THAT(study.sensitive[0].text,
+              HasSubstr("none of them is tested: the stacks differ as well."));
+}
+
+TEST(StackTest, WhereNothingDiffersInsideClassesOfOtherStacksItIsNotAllTheHardwares) {
+  TinyStudy tiny(kStackExamples, 2);
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    tiny.AddCell("control", Control(), hardware).stack = std::string("of-") + hardware;
+    Draws draws(static_cast<uint64_t>(hardware[4]));
+    const std::vector<int16_t> answers = StackAnswers(draws, 0);
+    for (int r = 0; r < 3; ++r) tiny.AddMember(answers);
+  }
+  EXPECT_THAT(BuildStudy(tiny.input).hardware.at(0).text,
+              AllOf(HasSubstr(" Inside each class nothing differs. The stacks differ as well"),
+                    Not(HasSubstr("all of it is the hardware's"))));
+}
+
+TEST(StackTest, AClassOfAStackOfItsOwnIsInNoTestOfTheOthers) {
+  TinyStudy tiny(kStackExamples, 2);
+  AddStack(tiny, "cpu-a", "ours", 0);
+  AddStack(tiny, "cpu-b", "ours", 12);
+  AddStack(tiny, "cpu-c", "theirs", 20);
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.hardware_tests.size(), 1u);
+  EXPECT_THAT(study.hardware_tests[0].sides, ElementsAre("cpu-a", "cpu-b"));
+  ASSERT_EQ(study.hardware.size(), 3u);
+  EXPECT_TRUE(study.hardware[0].shift.p.has_value());
+  for (const size_t other : {1u, 2u}) {  // Though cpu-a, and cpu-b, have a test.
+    EXPECT_FALSE(study.hardware[other].setting_test.has_value());
+    EXPECT_FALSE(study.hardware[other].shift.p.has_value());
+    EXPECT_EQ(study.hardware[other].shift.note, "the stacks differ as well");
+  }
+  // Of these two alone, not the mean over all three.
+  EXPECT_THAT(study.headlines, Contains(HasSubstr("algo, ours: cpu-a against cpu-b. Changing only "
+                                                  "the hardware changes 12.00 %")));
+}
+
+TEST(StackTest, ClassesThatAreNotTestedTakeNoneOfTheLevel) {
+  TinyStudy tiny(kStackExamples, 2);
+  AddStack(tiny, "cpu-a", "one", 0);
+  AddStack(tiny, "cpu-a", "two", 12);
+  AddStack(tiny, "cpu-b", "three", 12);
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_EQ(study.hardware.size(), 2u);
+  EXPECT_THAT(study.hardware_tests, IsEmpty());
+  ASSERT_EQ(study.stack_tests.size(), 1u);
+  // The least p of six replicates is 2^-5: two thirds of 5 % carry it, a third does not.
+  EXPECT_EQ(study.stack_tests[0].shift.note, "");
+  EXPECT_TRUE(study.stack_tests[0].shift.shown);
+}
+
+TEST(StackTest, CellsThatNobodyHasBegunAreNoTestOfTheirOwn) {
+  TinyStudy tiny(kStackExamples, 2);
+  AddStack(tiny, "cpu-a", "ours", 0);
+  AddStack(tiny, "cpu-b", "ours", 12);
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    tiny.AddCell("algo", Algo(), hardware, 1).stack.clear();
+    Draws draws(9);
+    tiny.AddMember(StackAnswers(draws, 0)).state = MemberState::kCancelled;
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.hardware_tests.size(), 1u);
+  EXPECT_EQ(study.hardware_tests[0].shift.replicates, 6);
 }
 
 // Nine draws whose answers are right but for one example, where `turned`, in the last draw the

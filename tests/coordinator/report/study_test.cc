@@ -177,6 +177,16 @@ TEST(StudyTest, ABrokenControlSaysWhichDeviceDoesNotRepeatItself) {
       << "one member says nothing of its device";
 }
 
+TEST(StudyTest, OfADeviceFourMembersAreNamed) {
+  ExampleStudy example = MakeExampleStudy({.replicates = 6, .break_control = true});
+  for (const char* r : {"s1c2r4", "s1c2r5"}) example.Member(r).unit = "host-2";
+  EXPECT_THAT(BuildStudy(example.input).controls[2].text,
+              HasSubstr("host-1: 2 results of 4 members (s1c2r0, s1c2r1, s1c2r2 and s1c2r3); "));
+  example.Member("s1c2r4").unit = "host-1";
+  EXPECT_THAT(BuildStudy(example.input).controls[2].text,
+              HasSubstr("of 5 members (s1c2r0, s1c2r1, s1c2r2, s1c2r3 and 1 more); "));
+}
+
 TEST(StudyTest, ALateResultWithOtherBitsBreaksTheControl) {
   ExampleStudy example = MakeExampleStudy();
   Hashes late = example.Member("s1c0r0").hashes;

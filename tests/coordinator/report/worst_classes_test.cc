@@ -48,6 +48,22 @@ TEST(WorstClassesTest, OnlyAClassThatIsToldFromAllOthersPaysMost) {
   EXPECT_THAT(study.headlines, Contains(study.worst_classes.text));
 }
 
+TEST(WorstClassesTest, OneClassIsToldFromNoOther) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.input.evaluations[0].labels.assign(kExamples, 6);
+  tiny.input.sweep.reference_accuracy = 0.01;
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  AddTossers(tiny, 8, {6}, 3);
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_FALSE(study.cohorts[0].under_trained);
+  ASSERT_GT(*study.cohorts[0].churn.value, 0);
+  EXPECT_EQ(study.worst_classes.text, "");
+  EXPECT_THAT(study.worst_classes.kept, IsEmpty());
+  EXPECT_THAT(study.headlines, Each(Not(HasSubstr("told apart"))));
+}
+
 // Of a cell of two nothing shows its error; replicates that one cell lacks are in no cell's.
 TEST(WorstClassesTest, CellsWithoutAnErrorAreLeftOut) {
   const auto worst_with = [](int others) {
@@ -136,7 +152,7 @@ TEST(WorstGroupsTest, TheGroupThatIsToldFromAllOthersPaysMost) {
   tiny.AddCell("algo", Algo(), "cpu-a");
   Draws draws(7);
   for (int r = 0; r < 12; ++r) {
-    std::vector<int16_t> answers = Answers(0);
+    std::vector<int16_t> answers = TenClassAnswers(0);
     for (size_t x = 0; x < answers.size(); x += 3) {
       if (draws.Uniform() < 0.5) answers[x] = static_cast<int16_t>((answers[x] + 1) % 10);
     }
@@ -232,7 +248,7 @@ TEST(WorstClassesTest, TwoMembersOrEqualOnesSayNothingOfClasses) {
 
   TinyStudy equal(kExamples, 10);
   equal.AddCell("algo", Algo(), "cpu-a");
-  for (int r = 0; r < 5; ++r) equal.AddMember(Answers(10));
+  for (int r = 0; r < 5; ++r) equal.AddMember(TenClassAnswers(10));
   EXPECT_THAT(BuildStudy(equal.input).worst_classes.text, IsEmpty());
 
   TinyStudy control(kExamples, 10);
