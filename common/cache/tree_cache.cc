@@ -231,8 +231,9 @@ absl::StatusOr<TreeUse> TreeCache::Bring(const Tree& tree, TreeSource& source,
   const std::string identity = IdentityOf(tree);
   if (auto found = Find(identity); !absl::IsNotFound(found.status())) return found;
   if (BytesOf(tree) > limit_bytes_) {
-    return InvalidInput(fmt::format("it has {} bytes, and the cache {} may hold {} (--cache-limit)",
-                                    BytesOf(tree), folder_, limit_bytes_));
+    return MakeError(absl::StatusCode::kOutOfRange,
+                     fmt::format("it has {} bytes, and the cache {} may hold {} (--cache-limit)",
+                                 BytesOf(tree), folder_, limit_bytes_));
   }
   const std::string part = PartOf(identity);
   {

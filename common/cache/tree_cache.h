@@ -70,7 +70,8 @@ class TreeCache {
   // The tree, brought from the source unless it is here; makes room for it first. What has come
   // stays after a failure, for the next call.
   // Aborted: another process, or another thread, brings it at this moment.
-  // InvalidArgument: it is no tree, or larger than the limit. ResourceExhausted: the disk is full.
+  // InvalidArgument: it is no tree. OutOfRange: it is larger than the limit, which may be another
+  // elsewhere. ResourceExhausted: the disk is full.
   // DataLoss: the source gave another content than the tree has, from its first byte on; nothing of
   // that file is kept. What the source fails with, and what the disk fails with.
   absl::StatusOr<TreeUse> Bring(const Tree& tree, TreeSource& source, const TreeWatch& watch) const;

@@ -94,7 +94,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, uint64_t limit_byt
     NF_ASSIGN_OR_RETURN(const size_t count, file->Read(std::span(text).subspan(used)));
     used += count;
     if (used > limit_bytes) {
-      return MakeError(absl::StatusCode::kResourceExhausted,
+      return MakeError(absl::StatusCode::kOutOfRange,
                        fmt::format("{}: larger than the limit of {} bytes", path, limit_bytes));
     }
     if (count < room) break;

@@ -53,7 +53,7 @@ class AtomicFileWriter {
   absl::Status failed_;  // Of a Write; what follows it fails alike.
 };
 
-// The whole file. ResourceExhausted when it is larger than `limit_bytes`.
+// The whole file. OutOfRange when it is larger than `limit_bytes`.
 absl::StatusOr<std::string> ReadFile(const std::string& path, uint64_t limit_bytes,
                                      FileSystem& files = LocalFileSystem());
 

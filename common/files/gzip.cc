@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kMagic = "\x1f\x8b";
 
 absl::Status TooLarge(const std::string& path, uint64_t limit_bytes) {
-  return MakeError(absl::StatusCode::kResourceExhausted,
+  return MakeError(absl::StatusCode::kOutOfRange,
                    fmt::format("{}: larger than the limit of {} bytes", path, limit_bytes));
 }
 

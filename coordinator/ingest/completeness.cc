@@ -1,7 +1,8 @@
 // Whether everything of an attempt is here when its end is reported.
-#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string_view>
 
 #include "common/base/sha256_text.h"
 #include "coordinator/ingest/accept.h"
@@ -74,8 +75,9 @@ std::string BadFigure(const AttemptOutcome& outcome) {
 
 std::string MissingArtifact(const AttemptOutcome& outcome,
                             const std::vector<std::string>& missing) {
+  const std::set<std::string_view> sorted(missing.begin(), missing.end());
   for (const Artifact& artifact : outcome.artifacts) {
-    if (std::ranges::find(missing, artifact.sha256) == missing.end()) continue;
+    if (!sorted.contains(artifact.sha256)) continue;
     return "artifact " + ToStorableText(artifact.path, kMaxNameBytes) + " (" + artifact.sha256 +
            ") was never uploaded";
   }

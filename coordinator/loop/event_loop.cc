@@ -12,9 +12,7 @@ namespace noisefloor {
 
 namespace {
 
-absl::Status Stopping() {
-  return MakeError(absl::StatusCode::kUnavailable, "the coordinator is stopping");
-}
+absl::Status Stopping() { return NotTaken(true); }
 
 bool CanBeMended(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted;
@@ -87,6 +85,12 @@ void Append(scheduler::Effects from, scheduler::Effects& to) {
 
 }  // namespace
 
+absl::Status NotTaken(bool stopping) {
+  if (stopping) return MakeError(absl::StatusCode::kUnavailable, "the coordinator is stopping");
+  return Because(MakeError(absl::StatusCode::kResourceExhausted, "too much is waiting; try again"),
+                 Reason::kTooBusy);
+}
+
 EventLoop::EventLoop(Parts parts, EventLoopOptions options, scheduler::Scheduler scheduler,
                      absl::Time now)
     : parts_(std::move(parts)),
@@ -135,7 +139,7 @@ void EventLoop::Call(CallEvent event, const CallDone& done, CallAwaited awaited)
   }
   if (!mailbox_.Post(CallItem{std::move(event), done, std::move(awaited)})) {
     waiting_calls_.fetch_sub(1);
-    done({Stopping()});
+    done({NotTaken(stopping())});
   }
 }
 
@@ -145,7 +149,7 @@ void EventLoop::FindRequest(const std::string& request_id, const CallDone& done)
     if (!found) return done({MakeError(absl::StatusCode::kNotFound, "no such request")});
     done({absl::OkStatus(), found->sweep, found->members, found->resumed, found->hardware});
   };
-  if (!mailbox_.Post(Question{answer})) done({Stopping()});
+  if (!mailbox_.Post(Question{answer})) done({NotTaken(stopping())});
 }
 
 std::string EventLoop::Explain(const MemberId& member) const {

@@ -59,6 +59,10 @@ struct CallResult {
   std::vector<std::string> hardware = {};
 };
 using CallDone = std::function<void(const CallResult&)>;
+
+// Why a mailbox has not taken something: its owner is stopping, or it is full.
+absl::Status NotTaken(bool stopping);
+
 // OK while somebody waits for what a call comes to; else why nobody does. Any thread; never blocks.
 using CallAwaited = std::function<absl::Status()>;
 
@@ -103,13 +107,13 @@ class EventLoop {
   bool stopping() const { return mailbox_.closed(); }
 
   // Unavailable when stopping; of what was asked of many members a part may be done by then.
-  // ResourceExhausted when too many calls wait, or when it could not be kept: then nothing of it
+  // ResourceExhausted when too much waits, or when it could not be kept: then nothing of it
   // is, nor will be. What `awaited` says, when it is not OK before the call is decided: then it is
   // not done. Empty: it is awaited whatever happens. Nothing of it is called after `done`.
   void Call(CallEvent event, const CallDone& done, CallAwaited awaited = nullptr);
 
   // What the submission of this id came to; NotFound when there was none. For a repeat that could
-  // not be resolved again, because the fleet has changed since.
+  // not be resolved again, because the fleet has changed since. Refused where nothing is taken.
   void FindRequest(const std::string& request_id, const CallDone& done);
 
   // Why the member is where it is, as decided last (not all of it need be on disk yet). Waits for

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <future>
 #include <string_view>
@@ -23,10 +24,6 @@ namespace {
 constexpr size_t kMostItems = 1000;
 constexpr absl::Duration kSoon = absl::Seconds(3);
 constexpr absl::Duration kSleep = absl::Minutes(1);  // While there is no pool.
-
-absl::Status Stopping() {
-  return MakeError(absl::StatusCode::kUnavailable, "the coordinator is stopping");
-}
 
 // Names of the workers of all live launches, as they are before the cluster starts one again.
 std::set<std::string, std::less<>> NamesIn(const fleet::Fleet& fleet) {
@@ -56,6 +53,17 @@ absl::Status MakeLogs(const std::string& folder) {
   NF_RETURN_IF_ERROR(CreateDirectories(folder));
   if (::access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
   return InvalidInput(fmt::format("{}: nothing can be written there", folder));
+}
+
+// Those that are not there, `folder` and above it, the innermost first.
+std::vector<std::string> MissingFolders(const std::string& folder) {
+  std::vector<std::string> missing;
+  std::filesystem::path path = folder;
+  while (path.has_relative_path() && !PathExists(path.string())) {
+    missing.push_back(path.string());
+    path = path.parent_path();
+  }
+  return missing;
 }
 
 // Of jobs that have just failed, behind the cluster's reason, what their workers said last. False:
@@ -134,7 +142,7 @@ void PoolKeeper::Stop() {
   mailbox_.Close();
   if (thread_.joinable()) thread_.join();
   for (Item& item : mailbox_.TakeAll(absl::ZeroDuration())) {  // It was never started.
-    std::visit([](auto& one) { one.done(Stopping()); }, item);
+    std::visit([](auto& one) { one.done(NotTaken(true)); }, item);
   }
 }
 
@@ -169,7 +177,7 @@ absl::Status PoolKeeper::Post(Item item) {
     return MakeError(absl::StatusCode::kFailedPrecondition,
                      "pools need a coordinator that workers can reach: `noisefloor serve`");
   }
-  return mailbox_.Post(std::move(item)) ? absl::OkStatus() : Stopping();
+  return mailbox_.Post(std::move(item)) ? absl::OkStatus() : NotTaken(mailbox_.closed());
 }
 
 void PoolKeeper::Run() {
@@ -180,7 +188,7 @@ void PoolKeeper::Run() {
       if (!closed) {
         std::visit([this](auto& one) { On(one); }, item);
       } else {
-        std::visit([](auto& one) { one.done(Stopping()); }, item);
+        std::visit([](auto& one) { one.done(NotTaken(true)); }, item);
       }
     }
     if (closed) return;
@@ -189,8 +197,13 @@ void PoolKeeper::Run() {
 }
 
 void PoolKeeper::On(AddWanted& wanted) {
+  const std::vector<std::string> made = MissingFolders(wanted.wish.logs);
   const absl::StatusOr<PoolTried> tried = Try(wanted.wish);
-  if (!tried.ok() || wanted.dry_run) return wanted.done(tried);
+  if (!tried.ok() || wanted.dry_run) {
+    std::error_code error;  // Somebody may have written there meanwhile: then it stays.
+    for (const std::string& folder : made) std::filesystem::remove(folder, error);
+    return wanted.done(tried);
+  }
   fleet::Fleet next = fleet_;
   const absl::StatusOr<fleet::Decisions> decided =
       next.Add(wanted.wish, parts_.chance().substr(0, 8), wanted.caller, parts_.clock.Now());

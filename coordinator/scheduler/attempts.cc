@@ -1,6 +1,8 @@
 // What workers report of their attempts: hello, records, end.
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 #include "fmt/format.h"
 
@@ -68,10 +70,10 @@ void KeepEnd(Turn& turn, const PastLease& lease, const ingest::AttemptOutcome& o
 // What it left behind of files that are here: others could be named by it, and missed.
 ingest::AttemptOutcome WithFilesThatAreHere(const AttemptFinished& event) {
   ingest::AttemptOutcome outcome = event.outcome;
-  std::erase_if(outcome.artifacts, [&](const Artifact& artifact) {
-    return std::ranges::find(event.missing_artifacts, artifact.sha256) !=
-           event.missing_artifacts.end();
-  });
+  const std::set<std::string_view> missing(event.missing_artifacts.begin(),
+                                           event.missing_artifacts.end());
+  std::erase_if(outcome.artifacts,
+                [&](const Artifact& artifact) { return missing.contains(artifact.sha256); });
   return outcome;
 }
 

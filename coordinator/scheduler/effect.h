@@ -115,6 +115,11 @@ struct KeepWorker {
   std::string version;
   absl::Time seen;
 };
+// The last sign of life of one that has been gone for a while.
+struct KeepSeen {
+  WorkerId worker;
+  absl::Time seen;
+};
 // What people have taken out of use.
 struct KeepWorkerUse {
   WorkerId worker;
@@ -205,7 +210,7 @@ struct CollectArtifacts {
 };
 using Write =
     std::variant<KeepSweep, KeepSharing, KeepShare, KeepExtension, DeleteSweep, KeepNotes, PinCell,
-                 KeepSpecification, PinIdentity, KeepSchema, KeepSoftware, KeepWorker,
+                 KeepSpecification, PinIdentity, KeepSchema, KeepSoftware, KeepWorker, KeepSeen,
                  KeepWorkerUse, ForgetWorker, GrantLease, DropLease, KeepRecords, KeepOutcome,
                  SetMemberState, SetUntouched, AppendEvent, KeepToken, RevokeToken, KeepPool,
                  KeepLaunch, DropPool, CollectArtifacts>;

@@ -50,7 +50,7 @@ LeaseId FirstUnheard(const State& state, WorkerId id) {
 void GiveUpFirstUnheard(State& state, WorkerId id) {
   const LeaseId lease = FirstUnheard(state, id);
   StopWaiting(state, id, lease);
-  ForgetPast(state, std::as_const(state).past_leases.at(lease).member);
+  ForgetPast(state, MemberId(std::as_const(state).past_leases.at(lease).member));
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ struct RecoveredWorker {
   uint64_t identity = 0;
   bool drained = false;  // As in the last KeepWorkerUse.
   std::set<std::string> quarantined = {};
+  absl::Time seen = {};  // As in the last KeepWorker or KeepSeen.
 };
 struct RecoveredState {
   std::vector<RecoveredSweep> sweeps;

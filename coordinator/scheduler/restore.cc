@@ -64,7 +64,7 @@ void RestoreWorkers(State& state, const RecoveredState& recovered, absl::Time no
     worker.identity = one.identity;
     worker.drained = one.drained;
     worker.quarantined = one.quarantined;
-    worker.heard = now;
+    worker.heard = worker.seen = std::min(one.seen, now);
     state.workers_by_identity[one.identity] = one.worker;
   }
 }
@@ -86,7 +86,9 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
     BeginUse(state.sweeps.at(one.member.sweep), lease);
     lease.expires = now + state.options.lease_ttl;
     state.expiry.emplace(lease.expires, lease.id);
-    state.workers.at(lease.worker).leases.emplace(lease.id, lease.member);
+    Worker& worker = state.workers.at(lease.worker);
+    worker.leases.emplace(lease.id, lease.member);
+    worker.heard = now;  // Its session was open, or may be again.
     Touch(state, lease.member).lease = lease.id;
     CellState& cell = CellOf(state, lease.member);
     ++cell.leases_by_unit[lease.unit];
@@ -161,7 +163,7 @@ std::unique_ptr<State> RestoreState(const Options& options, const RecoveredState
   RestoreLeases(*state, recovered, now);
   for (auto& [id, sweep] : state->sweeps) sweep.spent = IsSpent(sweep, now);
   IndexMembers(*state);
-  state->last_tick = now;
+  state->last_tick = state->restored = now;
   state->now = now;
   return state;
 }
@@ -182,7 +184,7 @@ RecoveredState DurableState(const State& state) {
   }
   for (const auto& [id, worker] : state.workers) {
     durable.workers.push_back(
-        {id, worker.name, worker.identity, worker.drained, worker.quarantined});
+        {id, worker.name, worker.identity, worker.drained, worker.quarantined, worker.seen});
   }
   for (const Owner& owner : state.owners) {
     if (owner.standing.weight != 1) durable.weights[owner.name] = owner.standing.weight;

@@ -12,6 +12,9 @@ constexpr size_t kMostSchemas = 1000;
 // Fingerprints of which it is known what they were taken of; of more, `explain` tells the hash.
 constexpr size_t kMostSoftware = 10000;
 
+// With those that are gone, until they are forgotten: an identity is a number that anybody may say.
+constexpr size_t kMostKnown = 100'000;
+
 // Workers that were turned away whose reasons are known: when one more comes all are forgotten, and
 // what is told of them once is told once more.
 constexpr size_t kMostRefused = 1000;
@@ -26,6 +29,8 @@ std::string Conflict(const State& state, const WorkerConnected& event) {
       return "the identity of its state directory is in use by worker " + worker.name +
              ": was the directory copied?";
     }
+  } else if (state.workers.size() >= kMostKnown) {
+    return "more than 100,000 workers are known; those that are gone are forgotten after a day";
   }
   const auto name = state.connected_by_name.find(event.name);
   if (name != state.connected_by_name.end() &&
@@ -114,7 +119,7 @@ void Describe(Turn& turn, Worker& worker, WorkerConnected& event) {
   TakeSchemas(turn, worker, std::move(event.schemas));
   TakeSoftware(turn, std::move(event.software));
   worker.draining = false;
-  worker.heard = turn.now;
+  worker.heard = worker.seen = turn.now;
   worker.ends = turn.now + event.lives;
   worker.session = event.session;
   turn.state.connected_by_name[worker.name] = worker.id;

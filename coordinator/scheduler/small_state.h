@@ -60,6 +60,7 @@ struct SmallState {
   std::map<std::pair<SweepId, uint32_t>, Wait> waits;
   bool placement_due = false;  // Something changed that may let a member be leased.
   std::optional<absl::Time> last_tick;
+  absl::Time restored = absl::InfinitePast();    // When it was, if it was.
   absl::Time expires_at = absl::InfinitePast();  // Leases up to then are over: of the last Tick.
   absl::Time now = absl::InfinitePast();         // Of the last Step.
 };

@@ -115,7 +115,8 @@ struct Worker {
   std::vector<LeaseId> lease_of_slot;    // 0: none.
   std::map<std::string, Health> health;  // By unit; of those without a failure none.
   bool draining = false;
-  absl::Time heard;  // Last sign of life in its session; after a restart: the restart.
+  absl::Time heard;  // Last sign of life; of one with a live lease not before a restart.
+  absl::Time seen;   // The same as far as it is kept. Not soft.
   absl::Time ends = absl::InfiniteFuture();  // A cluster ends it: nothing longer begins.
   std::map<LeaseId, MemberId> leases;
   uint32_t unheard = 0;  // Leases that it has lost, and of whose end it may still tell.

@@ -114,15 +114,30 @@ void FailWithoutData(Turn& turn, SweepState& sweep) {
                     sweep.excluded.rbegin()->second);
 }
 
+// After a restart every worker has so long, whenever it was last heard of. And one that is gone for
+// less is not kept as gone: a stream may break often.
+absl::Duration ComesBackWithin(const Options& options) {
+  return std::min(absl::Hours(1), options.forget_after);
+}
+
+void NoteGone(Turn& turn, Worker& worker) {
+  if (worker.session || worker.seen == worker.heard || turn.IsFull()) return;
+  if (turn.now - worker.heard < ComesBackWithin(turn.state.options)) return;
+  worker.seen = worker.heard;
+  turn.Keep(KeepSeen{worker.id, worker.seen});
+}
+
 void ForgetWorkers(Turn& turn) {
   State& state = turn.state;
+  if (turn.now - state.restored < ComesBackWithin(state.options)) return;
   for (auto it = state.workers.begin(); it != state.workers.end();) {
-    const Worker& worker = it->second;
+    Worker& worker = it->second;
     const bool gone =
         !worker.session && worker.leases.empty() && !worker.drained && worker.quarantined.empty() &&
         turn.now - worker.heard >=
             (worker.unheard > 0 ? state.options.forget_late_after : state.options.forget_after);
     if (!gone) {
+      NoteGone(turn, worker);
       ++it;
       continue;
     }

@@ -24,8 +24,8 @@ class BlobPins {
   // `is_live`: true until what became of the lease is on disk. Any thread; never blocks.
   explicit BlobPins(std::function<bool(LeaseId)> is_live) : is_live_(std::move(is_live)) {}
 
-  // Before it is looked whether the content is there. False: the lease has as many pins as it may.
-  // Waits while Unless removes something.
+  // Before it is looked whether the content is there, or it is put there. False: the lease has as
+  // many pins as it may. Waits while Unless removes something.
   [[nodiscard]] bool Pin(const std::string& sha256, LeaseId lease) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // While what is returned lives nothing is removed at all: of whoever looks whether files are

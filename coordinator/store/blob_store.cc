@@ -32,7 +32,7 @@ absl::Status BlobWriter::Write(std::string_view piece) {
   return file_.Write(piece);
 }
 
-absl::Status BlobWriter::Commit() {
+absl::Status BlobWriter::Check() {
   if (file_.written_bytes() != name_.size_bytes) {
     return InvalidInput(fmt::format("{}: {} bytes announced, {} came", name_.sha256,
                                     name_.size_bytes, file_.written_bytes()));
@@ -42,6 +42,12 @@ absl::Status BlobWriter::Commit() {
     return InvalidInput(
         fmt::format("SHA-256 {} announced, the content has {}", name_.sha256, found));
   }
+  checked_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status BlobWriter::Commit() {
+  if (!checked_) NF_RETURN_IF_ERROR(Check());
   absl::Status kept = file_.Commit();
   if (!kept.ok() && file_.in_place()) *doubt_ = true;
   return kept;

@@ -29,8 +29,9 @@ class BlobWriter {
  public:
   // InvalidArgument as soon as more bytes come than were announced.
   absl::Status Write(std::string_view piece);
-  // On disk and synced when OK. InvalidArgument when size or hash is not what was announced: then
-  // nothing is kept. At most once.
+  // InvalidArgument when size or hash is not what was announced. At most once; Commit asks else.
+  absl::Status Check();
+  // On disk and synced when OK. What Check says, and then nothing is kept. At most once.
   absl::Status Commit();
 
  private:
@@ -44,6 +45,7 @@ class BlobWriter {
   BlobName name_;
   AtomicFileWriter file_;
   Sha256 hash_;
+  bool checked_ = false;
   Doubt doubt_;
 };
 

@@ -468,9 +468,9 @@ absl::Status ReadSoftware(SQLite::Database& database, RecoveredState& state) {
 }
 
 absl::Status ReadWorkers(SQLite::Database& database, RecoveredState& state) {
-  SQLite::Statement row(
-      database,
-      "SELECT worker, name, identity, drained FROM worker WHERE forgotten = 0 ORDER BY worker");
+  SQLite::Statement row(database,
+                        "SELECT worker, name, identity, drained, seen_us "
+                        "FROM worker WHERE forgotten = 0 ORDER BY worker");
   while (row.executeStep()) {
     scheduler::RecoveredWorker& worker = state.workers.emplace_back();
     worker.worker = WorkerId{UnsignedAt(row, 0)};
@@ -483,6 +483,7 @@ absl::Status ReadWorkers(SQLite::Database& database, RecoveredState& state) {
                      "identity \"" + identity + "\"");
     }
     worker.drained = row.getColumn(3).getInt() != 0;
+    worker.seen = absl::FromUnixMicros(row.getColumn(4).getInt64());
   }
   SQLite::Statement unit(database, "SELECT worker, unit FROM quarantine");
   while (unit.executeStep()) {

@@ -80,6 +80,7 @@ constexpr const char* kWorkerSql =
     "?, ?) ON CONFLICT (worker) DO UPDATE SET name = excluded.name, identity = "
     "excluded.identity, inventory = excluded.inventory, version = excluded.version, seen_us = "
     "excluded.seen_us";
+constexpr const char* kSeenSql = "UPDATE worker SET seen_us = ? WHERE worker = ?";
 constexpr const char* kForgetWorkerSql = "UPDATE worker SET forgotten = 1 WHERE worker = ?";
 constexpr const char* kLeaseSql =
     "INSERT INTO lease (lease, sweep, cell, replicate, attempt, worker, slot, unit, "
@@ -212,6 +213,7 @@ RowWriter::RowWriter(SQLite::Database& database)
       schema_(database, kSettingsSchemaSql),
       software_(database, kSoftwareSql),
       worker_(database, kWorkerSql),
+      seen_(database, kSeenSql),
       forget_worker_(database, kForgetWorkerSql),
       lease_(database, kLeaseSql),
       drop_lease_(database, kDropLeaseSql),
@@ -380,6 +382,10 @@ void RowWriter::Keep(const scheduler::KeepSoftware& write) {
 void RowWriter::Keep(const scheduler::KeepWorker& write) {
   Run(worker_, write.worker.value, write.name, std::to_string(write.identity), write.inventory,
       write.version, Micros(write.seen));
+}
+
+void RowWriter::Keep(const scheduler::KeepSeen& write) {
+  Run(seen_, Micros(write.seen), write.worker.value);
 }
 
 void RowWriter::Keep(const scheduler::ForgetWorker& write) {

@@ -38,6 +38,7 @@ class RowWriter {
   void Keep(const scheduler::KeepSchema& write);
   void Keep(const scheduler::KeepSoftware& write);
   void Keep(const scheduler::KeepWorker& write);
+  void Keep(const scheduler::KeepSeen& write);
   void Keep(const scheduler::ForgetWorker& write);
   void Keep(const scheduler::GrantLease& write);
   void Keep(const scheduler::DropLease& write);
@@ -69,11 +70,11 @@ class RowWriter {
   int64_t NumberOfData(const std::string& identity);
 
   SQLite::Statement sweep_, cell_, plan_source_, inference_, specification_, pin_cell_,
-      pin_identity_, schema_, software_, worker_, forget_worker_, lease_, drop_lease_, attempt_,
-      hash_, metric_, artifact_, member_state_, untouched_, event_, count_numbers_, more_numbers_,
-      environment_, identity_, token_, revoke_token_, collect_, sharing_, share_, even_share_,
-      extension_, wider_, delete_, notes_, drained_, release_, quarantine_, pool_, launch_,
-      drop_pool_;
+      pin_identity_, schema_, software_, worker_, seen_, forget_worker_, lease_, drop_lease_,
+      attempt_, hash_, metric_, artifact_, member_state_, untouched_, event_, count_numbers_,
+      more_numbers_, environment_, identity_, token_, revoke_token_, collect_, sharing_, share_,
+      even_share_, extension_, wider_, delete_, notes_, drained_, release_, quarantine_, pool_,
+      launch_, drop_pool_;
   RecordRows records_;
   Names metrics_;
   Names units_;

@@ -300,7 +300,7 @@ absl::StatusOr<SweepFile> ParseSweep(std::string_view text, const std::string& p
 
 absl::StatusOr<SweepFile> ReadSweepFile(const std::string& path, const SchemaSource& settings) {
   absl::StatusOr<std::string> text = ReadFile(path, kLimits.bytes);
-  if (absl::IsResourceExhausted(text.status())) {
+  if (absl::IsOutOfRange(text.status())) {
     return InvalidInput(
         fmt::format("{}: expected a sweep file of at most {} bytes", path, kLimits.bytes));
   }

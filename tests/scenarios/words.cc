@@ -90,6 +90,9 @@ struct WriteLine {
   std::string operator()(const KeepWorker& w) const {
     return "keep  worker " + std::to_string(w.worker.value) + ": " + w.name;
   }
+  std::string operator()(const KeepSeen& w) const {
+    return "keep  worker " + std::to_string(w.worker.value) + " is gone";
+  }
   std::string operator()(const ForgetWorker& w) const {
     return "keep  worker " + std::to_string(w.worker.value) + " is forgotten";
   }

@@ -66,7 +66,7 @@ bool Same(const PastLease& a, const PastLease& b) {
 
 bool Same(const RecoveredWorker& a, const RecoveredWorker& b) {
   return a.worker == b.worker && a.name == b.name && a.identity == b.identity &&
-         a.drained == b.drained && a.quarantined == b.quarantined;
+         a.drained == b.drained && a.quarantined == b.quarantined && a.seen == b.seen;
 }
 
 bool IsFresh(const RecoveredMember& member) {
@@ -339,6 +339,13 @@ void FakeStore::On(const KeepWorker& write) {
   }
   if (it->identity != write.identity) Violate("a worker changed its identity");
   it->name = write.name;
+  it->seen = write.seen;
+}
+
+void FakeStore::On(const KeepSeen& write) {
+  const auto known = std::ranges::find(state_.workers, write.worker, &RecoveredWorker::worker);
+  if (known == state_.workers.end()) return Violate("a worker is gone that is not known");
+  known->seen = write.seen;
 }
 
 void FakeStore::On(const ForgetWorker& write) {

@@ -53,6 +53,7 @@ class FakeStore {
   void On(const scheduler::KeepSchema&) {}
   void On(const scheduler::KeepSoftware& write);
   void On(const scheduler::KeepWorker& write);
+  void On(const scheduler::KeepSeen& write);
   void On(const scheduler::ForgetWorker& write);
   void On(const scheduler::GrantLease& write);
   void On(const scheduler::DropLease& write);

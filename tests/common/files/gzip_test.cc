@@ -44,6 +44,9 @@ TEST(GzipTest, ContentBeyondTheLimitIsRefused) {
             packed + ": larger than the limit of 1000 bytes");
   EXPECT_EQ(Message(ReadPlainOrGzip(plain, 1000).status()),
             plain + ": larger than the limit of 1000 bytes");
+  for (const std::string& path : {packed, plain}) {
+    EXPECT_EQ(ReadPlainOrGzip(path, 1000).status().code(), absl::StatusCode::kOutOfRange) << path;
+  }
 }
 
 TEST(GzipTest, FileThatEndsEarlyIsRefusedAtEveryLength) {

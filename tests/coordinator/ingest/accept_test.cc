@@ -137,6 +137,16 @@ TEST(JudgeOutcome, RefusesAResultWithoutItsFile) {
             "artifact w.safetensors (" + std::string(64, 'c') + ") was never uploaded");
 }
 
+TEST(JudgeOutcome, NamesTheFirstFileThatIsMissingWhateverTheirOrder) {
+  AttemptOutcome outcome = Done();
+  for (const char letter : {'a', 'e', 'c'}) {
+    outcome.artifacts.push_back({"log", std::string(1, letter), std::string(64, letter), 5});
+  }
+  const OutcomeVerdict verdict = JudgeOutcome(
+      outcome, {0, {std::string(64, 'e'), std::string(64, 'c'), std::string(64, 'd')}});
+  EXPECT_EQ(verdict.reason, "artifact e (" + std::string(64, 'e') + ") was never uploaded");
+}
+
 TEST(JudgeOutcome, RefusesAHashThatIsNone) {
   AttemptOutcome outcome = Done();
   outcome.hashes["weights"] = "DEADBEEF";

@@ -1,5 +1,6 @@
 #include "coordinator/loop/event_loop.h"
 
+#include "common/base/reason.h"
 #include "tests/coordinator/loop/loop_fixture.h"
 
 namespace noisefloor::test {
@@ -219,6 +220,26 @@ TEST_F(LoopTest, TooManyWaitingCallsAreRefused) {
   ASSERT_TRUE(journal_.Await("first: OK"));
   Submit("third");
   EXPECT_TRUE(journal_.Await("third: OK"));
+}
+
+TEST_F(LoopTest, WhereTooMuchWaitsNobodyIsToldThatItStops) {
+  Start({.mailbox_limit = 1, .call_limit = 1});
+  store_->Hold(true);
+  Connect(1);
+  ASSERT_TRUE(journal_.Await("commit waits"));
+  while (loop_->Post(SessionId{1}, scheduler::Heartbeat{SessionId{1}, {}}, false)) {
+  }
+
+  for (const char* name : {"first", "second"}) {  // The first takes no place of those that wait.
+    Submit(name);
+    EXPECT_TRUE(journal_.Has(name + std::string(": RESOURCE_EXHAUSTED: too much is waiting; try "
+                                                "again")));
+  }
+  EXPECT_EQ(Found("id"), "RESOURCE_EXHAUSTED: too much is waiting; try again");
+  EXPECT_EQ(WhyOf(NotTaken(false)).reason, Reason::kTooBusy);
+  store_->Hold(false);
+  loop_->Stop();
+  EXPECT_EQ(Found("id"), "UNAVAILABLE: the coordinator is stopping");
 }
 
 TEST_F(LoopTest, ARestartGoesOnWithTheSameLeasesAndHigherNumbers) {

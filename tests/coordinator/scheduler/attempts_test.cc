@@ -75,8 +75,9 @@ TEST(RefusedEnd, KeepsThoseOfItsFilesThatAreHere) {
   (void)At(scheduler, 0, Join(1, 1, "u1"));
   AttemptFinished failed = Fail(1, 1, CauseClass::kBug);
   failed.outcome.artifacts = {{"log", "log", std::string(64, 'a'), 1},
-                              {"weights", "weights", std::string(64, 'b'), 2}};
-  failed.missing_artifacts = {std::string(64, 'b')};
+                              {"weights", "weights", std::string(64, 'c'), 2},
+                              {"checkpoint", "checkpoint", std::string(64, 'b'), 2}};
+  failed.missing_artifacts = {std::string(64, 'c'), std::string(64, 'b')};
 
   const auto kept = Of<KeepOutcome>(At(scheduler, 1, std::move(failed)));
 

@@ -173,6 +173,33 @@ TEST(Devices, AWorkerThatDrainsIsNoSubstitute) {
   EXPECT_THAT(scheduler.Workers()[0].paused, IsEmpty());
 }
 
+TEST(Devices, BehindAQuarantineFailuresAreCountedAnew) {
+  Scheduler scheduler{Options{.most_attempts = 9}};
+  absl::Time now = kT0;
+  (void)scheduler.Step(Tick{}, now);
+  (void)scheduler.Step(Join(1, 1, "u1"), now);
+  (void)scheduler.Step(Join(2, 1, "u2"), now);
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 12)), now);  // Lease 2 stays on u2.
+  const auto fail_on_u1 = [&] {
+    for (const RecoveredLease& lease : scheduler.Durable().leases) {
+      if (lease.unit != "u1") continue;
+      (void)scheduler.Step(Fail(1, lease.lease.value, CauseClass::kBug), now);
+      return true;
+    }
+    return false;
+  };
+  for (int failure = 0; failure < 3; ++failure) ASSERT_TRUE(fail_on_u1()) << failure;
+  ASSERT_THAT(scheduler.Workers()[0].paused, SizeIs(1));
+  for (int second = 0; second < 300; ++second) {
+    now += absl::Seconds(1);
+    (void)scheduler.Step(Heartbeat{SessionId{1}, {}}, now);
+    (void)scheduler.Step(Heartbeat{SessionId{2}, {{LeaseId{2}}}}, now);
+    (void)scheduler.Step(Tick{}, now);
+  }
+  ASSERT_TRUE(fail_on_u1()) << "it has members again";
+  EXPECT_THAT(scheduler.Workers()[0].paused, IsEmpty()) << "one failure is not three in a row";
+}
+
 TEST(Devices, WhatIsWithheldIsExplained) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"v100"})), kT0);

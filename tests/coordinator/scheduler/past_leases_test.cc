@@ -108,6 +108,26 @@ TEST_F(PastLeases, OfAMemberWithAResultThatAloneIsKeptWhichAWorkerMayBringLate) 
   EXPECT_FALSE(again[0].accepted);
 }
 
+// Nobody brings it late: with its worker goes the last that is kept of the member.
+TEST_F(PastLeases, WithAWorkerThatIsForgottenGoesWhatItMightHaveBrought) {
+  (void)scheduler_.Step(Join(1, 1, "u1"), now_);
+  (void)scheduler_.Step(SessionLost{SessionId{1}}, now_);
+  for (int i = 0; i < 20; ++i) Pass(absl::Seconds(1));  // Lease 1 ends, and nobody says how.
+  (void)scheduler_.Step(Join(2, 1, "u2"), now_);
+  (void)scheduler_.Step(Finish(2, 2), now_);
+  ASSERT_EQ(scheduler_.CountsOf(kLeasedSweep)->In(MemberState::kDone), 1u);
+  ASSERT_THAT(Kept(), SizeIs(1));
+
+  now_ += Options{}.forget_late_after;
+  const Effects effects = scheduler_.Step(Tick{}, now_);
+
+  ASSERT_THAT(test::Of<ForgetWorker>(effects), SizeIs(1));
+  EXPECT_EQ(test::Of<ForgetWorker>(effects)[0].worker, WorkerId{1});
+  EXPECT_EQ(scheduler_.CountsOf(kLeasedSweep)->In(MemberState::kDone), 1u);
+  EXPECT_THAT(Kept(), IsEmpty());
+  EXPECT_THAT(scheduler_.Durable().forgotten, IsEmpty());
+}
+
 TEST_F(PastLeases, OfWhatIsForgivenTheLastAloneIsKept) {
   (void)scheduler_.Step(Join(1, 1, "u1"), now_);
   for (uint64_t round = 0; round < 20; ++round) {

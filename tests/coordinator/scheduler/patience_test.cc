@@ -25,18 +25,20 @@ using testing::SizeIs;
 // member of cell 0 has ended on w1, one of cell 1 on w2, and one of cell 2 runs on w1.
 class Patience : public testing::Test {
  protected:
-  void Begin(double fast, double slow, size_t cells = 4) {
-    std::vector<std::string> plans;
-    for (size_t i = 0; i < cells; ++i) plans.push_back("algo:" + std::to_string(i));
+  static sweep::Sweep OfAnyClass(size_t cells) {
     sweep::Sweep content = MakeSweep({"algo"}, 1);
     const sweep::NoisePlan plan = content.plans.at(0);
     content.plans.clear();
-    for (const std::string& name : plans) {
+    for (size_t i = 0; i < cells; ++i) {
       content.plans.push_back(plan);
-      content.plans.back().name = name;
+      content.plans.back().name = "algo:" + std::to_string(i);
     }
     content.hardware = {""};
-    (void)scheduler_.Step(Submit(std::move(content)), now_);
+    return content;
+  }
+
+  void Begin(double fast, double slow, size_t cells = 4) {
+    (void)scheduler_.Step(Submit(OfAnyClass(cells)), now_);
     ASSERT_THAT(Started(scheduler_.Step(Join(1, 1, "u", {"fast"}), now_)),
                 ElementsAre("s1c0r0 w1"));
     ASSERT_THAT(Started(scheduler_.Step(Join(2, 1, "v", {"slow"}), now_)),
@@ -126,6 +128,29 @@ TEST_F(Patience, ThoseThatWaitAlreadyCount) {
   EXPECT_THAT(after_slow_, ElementsAre("s1c5r0 w2"));
   EXPECT_THAT(scheduler_.Explain({SweepId{1}, 4, 0}, now_), HasSubstr("for one of fast"));
   EXPECT_THAT(scheduler_.Explain({SweepId{1}, 6, 0}, now_), Not(HasSubstr("for one of fast")));
+}
+
+TEST_F(Patience, OfTwoThatRunOneEndsInHalfTheTime) {
+  (void)scheduler_.Step(Submit(OfAnyClass(5)), now_);
+  ASSERT_THAT(Started(scheduler_.Step(Join(1, 2, "u", {"fast"}), now_)),
+              ElementsAre("s1c0r0 w1", "s1c1r0 w1"));
+  ASSERT_THAT(Started(scheduler_.Step(Join(2, 1, "v", {"slow"}), now_)), ElementsAre("s1c2r0 w2"));
+  ASSERT_THAT(Started(End(1, 1, 60)), ElementsAre("s1c3r0 w1"));
+  EXPECT_THAT(Started(End(2, 3, 100)), IsEmpty()) << "30 s to wait and 60 s there";
+  EXPECT_THAT(scheduler_.Explain({SweepId{1}, 4, 0}, now_),
+              HasSubstr("train for 60 s instead of 100 s; after 40 s it takes any."));
+}
+
+// Those of another sweep come later, whatever they wait for.
+TEST_F(Patience, OnlyThoseOfItsOwnSweepAreBeforeIt) {
+  Begin(30, 100, 5);
+  ASSERT_THAT(after_slow_, IsEmpty()) << "two wait";
+  ASSERT_THAT(Started(scheduler_.Step(Submit(OfAnyClass(5)), now_)), ElementsAre("s2c0r0 w2"));
+  (void)scheduler_.Step(SweepUpdated{.request = 1, .sweep = SweepId{2}, .priority = 1}, now_);
+  ASSERT_THAT(Started(End(1, 3, 30)), ElementsAre("s2c1r0 w1"));
+  ASSERT_THAT(Started(End(2, 4, 100)), ElementsAre("s2c2r0 w2"));
+  ASSERT_THAT(Started(End(1, 5, 30)), ElementsAre("s2c3r0 w1"));
+  EXPECT_THAT(Started(End(2, 6, 100)), IsEmpty()) << "30 s to wait and 30 s there";
 }
 
 // However many cells would rather have the faster class, so many leave a slot for it at most.

@@ -63,6 +63,88 @@ TEST(Restore, RemembersHowOftenAMemberFailed) {
   EXPECT_THAT(restored.BrokenInvariants(), IsEmpty());
 }
 
+std::vector<WorkerId> ForgottenAt(Scheduler& scheduler, absl::Time now) {
+  std::vector<WorkerId> forgotten;
+  for (const ForgetWorker& write : test::Of<ForgetWorker>(scheduler.Step(Tick{}, now))) {
+    forgotten.push_back(write.worker);
+  }
+  return forgotten;
+}
+
+// Where the coordinator is restarted every day nobody would ever be.
+TEST(Restore, GoesOnWithTheTimeThatWorkersHaveBeenGone) {
+  const auto at = [](double hours) { return kT0 + hours * absl::Hours(1); };
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  (void)scheduler.Step(Join(2, 1, "u2"), kT0);
+  (void)scheduler.Step(SessionLost{SessionId{1}}, at(10));
+  (void)scheduler.Step(SessionLost{SessionId{2}}, at(10));
+  EXPECT_THAT(test::Of<KeepSeen>(scheduler.Step(Tick{}, at(10.9))), IsEmpty()) << "it may be back";
+  WorkerConnected back = Join(2, 1, "u2");
+  back.session = SessionId{3};
+  (void)scheduler.Step(back, at(10.9));
+  const auto kept = test::Of<KeepSeen>(scheduler.Step(Tick{}, at(11)));
+  ASSERT_THAT(kept, SizeIs(1));
+  EXPECT_EQ(kept[0].worker, WorkerId{1});
+  EXPECT_EQ(kept[0].seen, at(10));
+  EXPECT_THAT(test::Of<KeepSeen>(scheduler.Step(Tick{}, at(12))), IsEmpty()) << "once";
+
+  Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), at(20));
+  EXPECT_THAT(ForgottenAt(restored, at(33.9)), IsEmpty());
+  restored = Scheduler::Restore({}, restored.Durable(), at(33));
+  EXPECT_THAT(ForgottenAt(restored, at(33.9)), IsEmpty());
+  EXPECT_THAT(ForgottenAt(restored, at(34)), ElementsAre(WorkerId{1}));
+  EXPECT_THAT(ForgottenAt(restored, at(34.8)), IsEmpty());
+  EXPECT_THAT(ForgottenAt(restored, at(35)), ElementsAre(WorkerId{2}));
+  EXPECT_THAT(restored.BrokenInvariants(), IsEmpty());
+}
+
+TEST(Restore, LeavesEveryWorkerAnHourToComeBack) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  (void)scheduler.Step(Join(2, 1, "u2"), kT0);
+  const absl::Time later = kT0 + absl::Hours(49);
+  Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), later);
+
+  EXPECT_THAT(ForgottenAt(restored, later), IsEmpty());
+  EXPECT_THAT(ForgottenAt(restored, later + absl::Minutes(59)), IsEmpty());
+  (void)restored.Step(Join(1, 1, "u1"), later + absl::Minutes(59));
+  EXPECT_THAT(ForgottenAt(restored, later + absl::Hours(1)), ElementsAre(WorkerId{2}));
+  EXPECT_EQ(restored.Workers().at(0).worker, WorkerId{1});
+}
+
+TEST(Restore, CountsFromItWhereAWorkerHoldsALease) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  const absl::Time later = kT0 + absl::Hours(24 * 40);
+  Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), later);
+  for (int i = 1; i <= 15; ++i) (void)restored.Step(Tick{}, later + absl::Seconds(i));
+  ASSERT_THAT(restored.Running(), IsEmpty());
+
+  EXPECT_THAT(ForgottenAt(restored, later + absl::Hours(24 * 30 - 1)), IsEmpty());
+  EXPECT_THAT(ForgottenAt(restored, later + absl::Hours(24 * 30)), ElementsAre(WorkerId{1}));
+}
+
+TEST(Workers, ThatAreNewAreTurnedAwayWhereTooManyAreKnown) {
+  RecoveredState recovered;
+  for (uint64_t i = 1; i <= 100'000; ++i) {
+    recovered.workers.push_back(
+        {.worker = WorkerId{i}, .name = "w" + std::to_string(i), .identity = i, .seen = kT0});
+  }
+  recovered.last_worker = WorkerId{100'000};
+  Scheduler scheduler = Scheduler::Restore({}, recovered, kT0);
+
+  const auto refused = test::Of<CloseSession>(scheduler.Step(Join(100'001, 1, "u"), kT0));
+  ASSERT_THAT(refused, SizeIs(1));
+  EXPECT_EQ(refused[0].reason,
+            "more than 100,000 workers are known; those that are gone are forgotten after a day");
+  EXPECT_THAT(test::Of<SendWelcome>(scheduler.Step(Join(1, 1, "u"), kT0)), SizeIs(1)) << "known";
+  EXPECT_THAT(ForgottenAt(scheduler, kT0 + absl::Hours(24)), SizeIs(99'999));
+  EXPECT_THAT(test::Of<SendWelcome>(scheduler.Step(Join(100'001, 1, "u"), kT0 + absl::Hours(24))),
+              SizeIs(1));
+}
+
 TEST(Tick, GivesBackTheTimeThatTheCoordinatorStoodStill) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);

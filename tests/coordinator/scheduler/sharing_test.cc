@@ -65,6 +65,14 @@ TEST(Rate, OneAMinuteIsSixtyAnHourHoweverLongItGoesOn) {
   EXPECT_EQ(rate.PerHour(kT0 + absl::Minutes(19)), 60);
 }
 
+TEST(Rate, BeginsOnce) {
+  Rate rate;
+  rate.Begin(kT0);
+  rate.Note(kT0 + absl::Minutes(1));
+  rate.Begin(kT0 + absl::Minutes(4));
+  EXPECT_DOUBLE_EQ(rate.PerHour(kT0 + absl::Minutes(5)), 12);
+}
+
 TEST(Sharing, WhenTheLastWillEndIsSaidInMinutesBelowTwoHours) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(Submit(MakeSweep({"algo"}, 10)), kT0);

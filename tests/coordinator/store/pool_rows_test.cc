@@ -169,6 +169,22 @@ TEST_F(PoolRowsTest, OfLaunchesThatEndedTheLastTwentyOfEachPoolAndTheTimeOfAll) 
   EXPECT_THAT(kept->used, ElementsAre(Pair(1, absl::Minutes(465)), Pair(2, absl::Minutes(7))));
 }
 
+TEST_F(PoolRowsTest, TheLastTwentyAreThoseThatEndedLast) {
+  std::vector<scheduler::Write> writes = {KeepPool{PoolOf(1, "a")}};
+  for (uint64_t number = 1; number <= 21; ++number) {
+    const absl::Duration after = absl::Minutes(number == 1 ? 100 : number);
+    writes.emplace_back(KeepLaunch{Ended(LaunchOf(number, 1), LaunchEnd::kWell, after)});
+  }
+  Apply(writes);
+
+  const auto kept = ReadFleet(home_.path());
+
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  ASSERT_EQ(kept->launches.size(), 20u);
+  EXPECT_EQ(kept->launches[0].number, 1u) << "it began first";
+  EXPECT_EQ(kept->launches[1].number, 3u);
+}
+
 TEST_F(PoolRowsTest, ViewsTellThemInWords) {
   Apply({KeepPool{PoolOf(1, "a100")},
          KeepLaunch{Ended(LaunchOf(1, 1), LaunchEnd::kTaken, absl::Hours(2))},

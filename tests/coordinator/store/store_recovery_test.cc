@@ -313,6 +313,18 @@ TEST_F(StoreRecoveryTest, WorkersKeepAll64BitsAndTheirLastName) {
   EXPECT_EQ(state.workers[1].name, "box-two");
 }
 
+TEST_F(StoreRecoveryTest, WorkersWereLastThereWhenTheyCameOrWereKeptAsGone) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  ASSERT_TRUE(
+      store_->Apply(std::vector<Write>{scheduler::KeepSeen{WorkerId{2}, sample::At(9)}}).ok());
+
+  const RecoveredState state = Recovered();
+
+  ASSERT_EQ(state.workers.size(), 2u);
+  EXPECT_EQ(state.workers[0].seen, sample::At(1));
+  EXPECT_EQ(state.workers[1].seen, sample::At(9));
+}
+
 TEST_F(StoreRecoveryTest, AForgottenWorkerIsNotReadBackAndItsPastLeasesAre) {
   std::vector<Write> writes = sample::Story();
   writes.insert(writes.begin() + 3, sample::Worker(3));
