@@ -1,7 +1,7 @@
 #include "common/options/wrong_argument.h"
 
+#include <algorithm>
 #include <string_view>
-#include <vector>
 
 #include "fmt/format.h"
 
@@ -54,6 +54,38 @@ std::string UsageMessage(const CLI::App& root, const CLI::ParseError& error) {
     if (const std::string missing = MissingArgument(root); !missing.empty()) return missing;
   }
   return error.what();
+}
+
+std::vector<std::string> WithEmptyValues(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words;
+  words.reserve(arguments.size());
+  bool options_end = false;
+  for (const std::string& argument : arguments) {
+    options_end = options_end || argument == "--";
+    const bool is_empty = !options_end && argument.starts_with("--") && argument.size() > 3 &&
+                          argument.find('=') == argument.size() - 1;
+    if (!is_empty) {
+      words.push_back(argument);
+      continue;
+    }
+    words.push_back(argument.substr(0, argument.size() - 1));
+    words.emplace_back();
+  }
+  return words;
+}
+
+std::string EmptyValue(const CLI::App& root) {
+  for (const CLI::Option* option : root.get_options()) {
+    const std::string type = option->get_type_name();
+    // Flags have values that nobody typed.
+    if (option->get_positional() || option->get_expected_max() == 0 || type == "TEXT") continue;
+    if (std::ranges::none_of(option->results(), &std::string::empty)) continue;
+    return fmt::format("{}: expected {}, got nothing", option->get_name(), type);
+  }
+  for (const CLI::App* command : root.get_subcommands()) {
+    if (std::string empty = EmptyValue(*command); !empty.empty()) return empty;
+  }
+  return "";
 }
 
 }  // namespace noisefloor

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "CLI/App.hpp"
 
@@ -12,5 +13,13 @@ namespace noisefloor {
 // that `root` and the commands parsed below it left over; also where `error` is that something is
 // missing: what is wrong may be the missing, misspelt. Else the parser's own words.
 std::string UsageMessage(const CLI::App& root, const CLI::ParseError& error);
+
+// Up to a "--", each "--option=" as the option and an empty word: CLI11 takes the word behind an
+// option without a value for its value.
+std::vector<std::string> WithEmptyValues(const std::vector<std::string>& arguments);
+
+// "--to: expected DIR, got nothing" for the first option that was given an empty value, of `root`
+// and of the commands parsed below it, unless its type is TEXT; else empty.
+std::string EmptyValue(const CLI::App& root);
 
 }  // namespace noisefloor

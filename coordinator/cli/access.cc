@@ -155,9 +155,19 @@ class Access final : public Command {
         ->allow_extra_args(false);
   }
 
+  // As programs find it that are started in other folders.
+  static std::string FromAnywhere(const std::string& folder) {
+    std::error_code error;
+    const std::string path = std::filesystem::absolute(folder, error).lexically_normal().string();
+    return path.size() > 1 && path.ends_with("/") ? path.substr(0, path.size() - 1) : path;
+  }
+
   absl::StatusOr<std::string> FolderOfFiles(const Context& context) const {
-    const std::string folder = folder_.empty() ? context.access_places.usual : folder_;
-    if (folder.empty()) return InvalidInput("$HOME is not set; name a folder: access init DIR");
+    if (folder_.empty() && context.access_places.usual.empty()) {
+      return InvalidInput("$HOME is not set; name a folder: access init DIR");
+    }
+    const std::string folder =
+        folder_.empty() ? context.access_places.usual : FromAnywhere(folder_);
     for (const std::string_view name : kFirst) {
       const std::string path = fmt::format("{}/{}.access", folder, name);
       if (!PathExists(path)) continue;

@@ -183,7 +183,8 @@ std::string NotUtf8(const std::vector<std::string>& arguments) {
   return "";
 }
 
-int ParseAndRun(const std::vector<std::string>& arguments, Context& context) {
+int ParseAndRun(const std::vector<std::string>& typed, Context& context) {
+  const std::vector<std::string> arguments = WithEmptyValues(typed);
   CLI::App app("How much of the difference between two training runs is just noise?", "noisefloor");
   app.formatter(std::make_shared<HelpFormatter>());  // shared: CLI11 hands it to every command.
   context.root = &app;
@@ -207,8 +208,9 @@ int ParseAndRun(const std::vector<std::string>& arguments, Context& context) {
     if (error.get_exit_code() != 0) return ReportUsage(app, Complaint(app, error), context);
     return app.exit(error, context.out, context.err);  // Help or the version was asked for.
   }
-  if (const std::string wrong = WrongChoice(app); !wrong.empty()) {
-    return ReportUsage(app, wrong, context);
+  for (const auto& wrong_in : {WrongChoice, EmptyValue}) {
+    const std::string wrong = wrong_in(app);
+    if (!wrong.empty()) return ReportUsage(app, wrong, context);
   }
   if (chosen == nullptr) return kUsage;
   if (context.options.home.empty()) {

@@ -72,4 +72,9 @@ absl::Status CheckDataIsHere(const Context& context, const v1::Sweep& sweep,
   return absl::OkStatus();
 }
 
+bool HasOwnImages(const v1::Sweep& sweep) {
+  return std::ranges::any_of(DataSetsOf(sweep),
+                             [](const std::string& name) { return FindDataset(name) == nullptr; });
+}
+
 }  // namespace noisefloor::cli

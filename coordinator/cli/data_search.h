@@ -22,6 +22,9 @@ absl::Status CheckGivenRoots(std::string_view option, const std::string& given);
 absl::Status CheckDataIsHere(const Context& context, const v1::Sweep& sweep,
                              const std::vector<std::string>& roots);
 
+// Whether a data set of the sweep is a folder of own images: how many, only reading says.
+bool HasOwnImages(const v1::Sweep& sweep);
+
 inline constexpr char kDataRootHelp[] =
     "folders of the data sets, a:b (default: $NOISEFLOOR_DATA, else data/ of --home); the bundled "
     "sample is always found";

@@ -59,10 +59,11 @@ class Infer final : public Command {
  public:
   std::string_view Name() const override { return "infer"; }
   std::string_view Help() const override {
-    return "Evaluate the weights of finished members on hardware classes, and train nothing";
+    return "Evaluate the weights of finished members on hardware classes, and train none of them "
+           "again";
   }
   std::string_view Examples() const override {
-    return R"(  noisefloor infer s3                       # on all classes that are here
+    return R"(  noisefloor infer s3  # on all classes that are here, after what its home has waiting
   noisefloor infer s3 --hardware=cpu-intel-avx2,cpu-intel-avx512 --plan=algo
   noisefloor infer s3 --hardware=nvidia-h200 --stack=any --coordinator=box:7077
   noisefloor infer s3 --cell=0 --weights=theirs.safetensors --output=json)";
@@ -100,7 +101,12 @@ class Infer final : public Command {
     }
     OutliveReaders();
     NF_ASSIGN_OR_RETURN(Connection connection, OpenToTrainSomewhere(context));
-    NF_ASSIGN_OR_RETURN(const std::vector<std::string> stacks, StacksFor(connection, sweep));
+    v1::GetSweepRequest asked;
+    asked.set_sweep_id(sweep);
+    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse answer, connection.Call(&Stub::GetSweep, asked));
+    // Before a worker takes what the home has waiting.
+    if (!connection.remote()) NF_RETURN_IF_ERROR(CheckSomeHasWeights(connection, answer.sweep()));
+    const std::vector<std::string> stacks = StacksFor(answer.sweep());
     const auto submit = [&](Connection& to) -> absl::StatusOr<uint64_t> {
       if (!to.remote()) NF_RETURN_IF_ERROR(CheckSomeIsHere(to, stacks));
       return Submit(context, to);
@@ -121,17 +127,39 @@ class Infer final : public Command {
     return request;
   }
 
+  // In the words of a coordinator that is asked for the same.
+  absl::Status CheckSomeHasWeights(Connection& connection, const v1::SweepSummary& sweep) const {
+    if (sweep.kind() != "train") {
+      return MakeError(
+          absl::StatusCode::kFailedPrecondition,
+          fmt::format("s{} is of kind {}: expected a sweep that trains", sweep.id(), sweep.kind()));
+    }
+    const auto has_weights = [](const v1::Artifact& file) {
+      return file.kind() == "weights" && file.collected_unix_seconds() == 0;
+    };
+    Listing listing = {
+        .sweep = sweep.id(), .selection = request_.selection(), .detail = Detail::kFull};
+    listing.selection.add_states(v1::MEMBER_STATE_DONE);
+    bool found = false;
+    for (const uint32_t limit : {1u, 0u}) {  // The first one has them, nearly always.
+      listing.limit = limit;
+      NF_RETURN_IF_ERROR(VisitSelected(connection, listing, [&](v1::Member&& member) {
+        found = found || !weights_.empty() ||
+                std::ranges::any_of(member.outcome().artifacts(), has_weights);
+      }));
+      if (found) return absl::OkStatus();
+    }
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition,
+        fmt::format("s{}: none of the members asked for is done and has its weights", sweep.id()));
+  }
+
   // The stack that is asked for, or each that the sweep names. "any": whichever is there.
-  absl::StatusOr<std::vector<std::string>> StacksFor(Connection& connection, uint64_t sweep) const {
-    if (!stack_.empty()) return std::vector<std::string>{stack_};
-    v1::GetSweepRequest request;
-    request.set_sweep_id(sweep);
-    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse answer,
-                        connection.Call(&Stub::GetSweep, request));
-    const auto& named = answer.sweep().sweep().stacks();
-    std::vector<std::string> stacks(named.begin(), named.end());
-    if (stacks.empty()) stacks = {"any"};
-    return stacks;
+  std::vector<std::string> StacksFor(const v1::SweepSummary& sweep) const {
+    if (!stack_.empty()) return {stack_};
+    const auto& named = sweep.sweep().stacks();
+    if (named.empty()) return {"any"};
+    return {named.begin(), named.end()};
   }
 
   // Each class that is asked for has one of the stacks here: which of them the selected members
@@ -206,9 +234,10 @@ class Infer final : public Command {
                      : "-"});
     }
     table.Print(context);
-    context.out << fmt::format(
-        "kept as s{0}: `report s{0}` says what changes, `members s{0}`, `export s{0} --to=DIR`\n",
-        sweep);
+    context.out << fmt::format("kept as s{}: {} says what changes, {}, {}\n", sweep,
+                               context.Hint(fmt::format("report s{}", sweep)),
+                               context.Hint(fmt::format("members s{}", sweep)),
+                               context.Hint(fmt::format("export s{} --to=DIR", sweep)));
   }
 
   std::string sweep_;

@@ -201,15 +201,18 @@ class Plan final : public Command {
   }
 
  private:
+  static std::string StepsText(const v1::Sweep& sweep, const v1::PlanSweepResponse& plan) {
+    if (plan.steps() > 0) return Counted(plan.steps(), "optimiser step");
+    if (!sweep_file::IsForOurs(sweep)) return "steps that only its trainer knows";
+    return HasOwnImages(sweep) ? "steps not known before its images are read" : "0 optimiser steps";
+  }
+
   static absl::Status PrintPlan(Context& context, Connection& connection, const SweepFile& file,
                                 const v1::PlanSweepResponse& plan) {
     PrintCells(context, plan);
     context.out << fmt::format("{}: {}, {}, {}\n", file.sweep.name(),
                                Counted(static_cast<uint64_t>(plan.cells_size()), "cell"),
-                               Counted(plan.members(), "member"),
-                               plan.steps() == 0 && !sweep_file::IsForOurs(file.sweep)
-                                   ? "steps that only its trainer knows"
-                                   : Counted(plan.steps(), "optimiser step"));
+                               Counted(plan.members(), "member"), StepsText(file.sweep, plan));
     PrintWorkers(context, plan);
     Say(context, TimePlanText(plan));
     PrintPlans(context, plan);

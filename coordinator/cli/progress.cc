@@ -107,7 +107,8 @@ std::string Progress::Remaining(const v1::SweepSummary& sweep, absl::Duration no
   const double gained = sweep.progress() - *first_progress_;
   const double elapsed = absl::ToDoubleSeconds(now - first_time_);
   if (HasEnded(sweep) || gained <= 0 || elapsed < kLeastPaceSeconds) return "";
-  return "about " + DurationText(elapsed * (MemberCount(sweep) - sweep.progress()) / gained);
+  const double left = MemberCount(sweep) - sweep.cancelled() - sweep.progress();
+  return "about " + DurationText(elapsed * std::max(left, 0.0) / gained);
 }
 
 void Progress::Finish() {

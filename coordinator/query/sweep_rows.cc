@@ -134,7 +134,7 @@ absl::StatusOr<SweepSummary> SummaryAt(SQLite::Database& database, uint64_t swee
   NF_ASSIGN_OR_RETURN(auto facts, caches.facts.Get(sweep, now->revision,
                                                    [&] { return ReadFacts(database, sweep); }));
   summary.facts = std::move(facts.what);
-  summary.progress = now->done + now->diverged + now->failed + now->cancelled + now->running;
+  summary.progress = now->done + now->diverged + now->failed + now->running;
   summary.seconds_left = SecondsLeft(*now);
   summary.now = *std::move(now);
   if (view == SweepView::kFull) {

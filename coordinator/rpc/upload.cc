@@ -73,6 +73,14 @@ absl::Status Pin(const BlobName& name, LeaseId lease, const UploadLimits& limits
       fmt::format("lease {} has sent as many files as a result may name", lease.value));
 }
 
+// Before it is looked whether the content is there, or it is put there.
+absl::Status PinLive(const BlobName& name, LeaseId lease, const UploadLimits& limits) {
+  NF_RETURN_IF_ERROR(Pin(name, lease, limits));
+  // One that was settled before it had the pin may have lost the file, too.
+  NF_RETURN_IF_ERROR(CheckLive(lease.value, limits));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool LeaseUploads::Begin(LeaseId lease) {
@@ -103,13 +111,12 @@ absl::StatusOr<v1::UploadResponse> ReceiveUpload(
   v1::UploadResponse response;
   const Counted counted(limits.of_leases, lease);
   NF_RETURN_IF_ERROR(counted.status());
-  NF_RETURN_IF_ERROR(Pin(name, lease, limits));
-  // One that was settled before it had the pin may have lost the file, too.
-  NF_RETURN_IF_ERROR(CheckLive(lease.value, limits));
-  NF_ASSIGN_OR_RETURN(const bool held, blobs.Holds(name));  // A damaged one is replaced.
-  if (held) {
-    response.set_known_already(true);
-    return response;
+  // A header alone pins nothing: whoever knows the number of a lease could use up its pins.
+  if (blobs.Has(name)) {
+    NF_RETURN_IF_ERROR(PinLive(name, lease, limits));
+    NF_ASSIGN_OR_RETURN(const bool held, blobs.Holds(name));  // A damaged one is replaced.
+    response.set_known_already(held);
+    if (held) return response;
   }
   NF_ASSIGN_OR_RETURN(BlobWriter writer, blobs.Create(name));
   while (reader.Read(&request)) {
@@ -117,6 +124,8 @@ absl::StatusOr<v1::UploadResponse> ReceiveUpload(
     NF_RETURN_IF_ERROR(CheckLive(lease.value, limits));
     NF_RETURN_IF_ERROR(writer.Write(request.piece()));
   }
+  NF_RETURN_IF_ERROR(writer.Check());
+  NF_RETURN_IF_ERROR(PinLive(name, lease, limits));
   NF_RETURN_IF_ERROR(writer.Commit());
   if (limits.written) limits.written(kind, name);
   if (limits.figures != nullptr) {

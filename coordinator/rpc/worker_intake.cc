@@ -26,11 +26,11 @@ void WarnOfClock(const std::string& worker, int64_t unix_micros, absl::Time now)
                "`noisefloor doctor` there compares them"}});
 }
 
-// Why an event was not taken.
-absl::Status NotTaken(const EventLoop& loop) {
+// Why an event was not taken. A worker comes again by itself, as to one that was restarted.
+absl::Status WhyNotTaken(const EventLoop& loop) {
+  if (loop.stopping()) return NotTaken(true);
   return MakeError(absl::StatusCode::kUnavailable,
-                   loop.stopping() ? "the coordinator is stopping"
-                                   : "the coordinator has more to do than it can keep; come again");
+                   "the coordinator has more to do than it can keep; come again");
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ absl::Status WorkerIntake::Take(SessionId session, bool registered, const std::s
   if (is_register) return Register(session, caller, message.register_());
   NF_ASSIGN_OR_RETURN(scheduler::Event event, EventFrom(session, message));
   FillMissingFiles(event);
-  return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : NotTaken(loop_);
+  return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : WhyNotTaken(loop_);
 }
 
 void WorkerIntake::Lost(SessionId session) {
@@ -67,7 +67,7 @@ absl::Status WorkerIntake::Register(SessionId session, const std::string& caller
                                {"devices_known", message.has_inventory()},
                                {"held", event.held.size()}});
   WarnOfClock(event.name, message.unix_micros(), clock_.Now());
-  return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : NotTaken(loop_);
+  return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : WhyNotTaken(loop_);
 }
 
 // A result is accepted only when its files are here, and of one that is refused only those that are

@@ -58,7 +58,13 @@ void UntilKeeper::Run() {
     if (mailbox_.closed()) return;
     for (const SweepId sweep : due) {
       if (mailbox_.closed()) return;
-      if (IsDue(sweep)) Decide(sweep);
+      if (!IsDue(sweep)) continue;
+      // To read a whole pilot takes long, and to be kept the decision waits for room.
+      if (loop_.live().storage_problem().empty()) {
+        Decide(sweep);
+      } else {
+        again_.insert(sweep);
+      }
     }
   }
 }

@@ -121,6 +121,51 @@ class DeployTest : public ::testing::Test {
   const Scratch checkout_;
 };
 
+// The coordinator as a job, with a program that says how it is called. Job 7 of `study`.
+class CoordinatorJobTest : public DeployTest {
+ protected:
+  void SetUp() override {
+    DeployTest::SetUp();
+    fs::copy_file(std::string(std::getenv("NOISEFLOOR_SOURCE")) + kScript,
+                  checkout_.Path("coordinator.sbatch"));
+    fs::create_directories(checkout_.Path("study/access"));
+    fs::create_directories(checkout_.Path("study/logs"));
+    fs::create_directories(checkout_.Path("study/handover"));
+    for (const char* name : {"admin", "submitter", "worker", "reader"}) {
+      (void)checkout_.Put(fmt::format("study/access/{}.access", name), "of job 3\n");
+    }
+    (void)checkout_.Put("study/logs/coordinator-3.log", "");
+    Pretend("programs/squeue", "true");
+    Pretend("programs/noisefloor", R"(echo "$1" >>called; ls study/access >>called; exit 5)");
+  }
+  // What the program was asked, and which access files were there.
+  std::string Called() const {
+    const Answer job = Run("SLURM_JOB_ID=7 NOISEFLOOR_LOCAL=" + checkout_.Path("local") +
+                           " bash coordinator.sbatch study");
+    EXPECT_NE(job.code, 0) << "the program ends with 5";
+    return Content(checkout_.Path("called"));
+  }
+
+  static constexpr char kScript[] = "/deploy/slurm/coordinator.sbatch";
+};
+
+TEST_F(CoordinatorJobTest, TheFirstOneBeginsAnewAfterOneThatEndedBeforeItsFirstTerm) {
+  EXPECT_EQ(Called(), "access\nreader.access\n");
+}
+
+TEST_F(CoordinatorJobTest, WhereThereWasATermNothingIsRemoved) {
+  fs::create_directories(checkout_.Path("study/handover/term-1"));
+  EXPECT_EQ(Called(), "serve\nadmin.access\nreader.access\nsubmitter.access\nworker.access\n");
+}
+
+TEST_F(CoordinatorJobTest, WhileAnotherOneBeginsNothingIsRemoved) {
+  Pretend("programs/squeue", R"(case "$*" in *--jobs=3*) echo it runs;; esac)");
+  EXPECT_EQ(Called(), "");
+  EXPECT_THAT(Content(checkout_.Path("study/logs/coordinator-7.log")),
+              HasSubstr("job 3 begins this study at this moment"));
+  EXPECT_TRUE(fs::exists(checkout_.Path("study/access/admin.access")));
+}
+
 TEST_F(DeployTest, TheCheckListsWhatWasSkippedAndEndsWithTheSummary) {
   PretendToTest(kLog, kSummary, 0);
 

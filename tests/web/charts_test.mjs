@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { frameOf, nearest, read, scaleOf } from "./geometry.mjs";
-import { distinct, figureOf, open, study, wide } from "./open_page.mjs";
+import { distinct, fields, figureOf, open, saved, study, wide } from "./open_page.mjs";
 
 /** Colour of each hardware class, as the legend beside the drawing says. */
 async function legendOf(figure) {
@@ -34,6 +34,24 @@ function same(drawn, expected, worth, what) {
     want.values.forEach((value, i) => assert.ok(Math.abs(have.values[i] - value) <= worth,
       `${what}, ${want.key}: shows ${have.values.join(", ")}, JSON has ${want.values.join(", ")}`));
   }
+}
+
+/** Takes the interval of an estimate, as one of too few draws has none. */
+function withoutInterval(estimate) {
+  Object.assign(estimate, { low: null, high: null });
+}
+
+const bounded = ({ estimate }) => estimate.low !== null;
+
+/** The CSV of a figure has no bounds of those whose estimate has no interval: one row, where `columns` say so, and of no other. */
+async function sameGaps(page, figure, columns) {
+  const [head, ...rows] = fields((await saved(page, figure, "CSV")).bytes.toString());
+  const bounds = head.flatMap((name, i) => (/^(low|high)/.test(name) ? [i] : []));
+  assert.equal(bounds.length, 2);
+  const gaps = rows.filter((row) => bounds.some((i) => row[i] === ""));
+  assert.equal(gaps.length, 1);
+  assert.deepEqual(bounds.map((i) => gaps[0][i]), ["", ""]);
+  for (const [name, text] of Object.entries(columns)) assert.equal(gaps[0][head.indexOf(name)], text, name);
 }
 
 const PIXEL = 0.6;  // Plot rounds to hundredths; an axis' ends to one.
@@ -116,6 +134,8 @@ test("against an axis: points, intervals and lines stand where the JSON says", a
   const value = wide();
   distinct(value.cohorts);
   for (const c of value.cohorts) c.under_trained = c.axes[0].value === "0.01";
+  const gap = value.cohorts[7];
+  withoutInterval(gap.any_disagreement);
   const { page } = await open(value);
   const figure = figureOf(page, "not all n members agree");
   const legend = await legendOf(figure);
@@ -147,7 +167,8 @@ test("against an axis: points, intervals and lines stand where the JSON says", a
     const frame = frameOf(shape.frames, r.x1, (r.y1 + r.y2) / 2);
     return y.invert(py - frame.y1 + top);
   }).sort((a, b) => a - b))),
-    value.cohorts.map((c) => ({ key: key(c), values: [100 * c.any_disagreement.low, 100 * c.any_disagreement.high] })), PIXEL * y.worth, "intervals");
+    value.cohorts.filter((c) => c !== gap).map((c) => ({ key: key(c), values: [100 * c.any_disagreement.low, 100 * c.any_disagreement.high] })), PIXEL * y.worth, "intervals");
+  await sameGaps(page, figure, { "train.optimizer.learning_rate": gap.axes[0].value, plan: gap.plan, hardware: gap.hardware, besides: besides(gap).replace("\n", ", ") });
   const corners = shape.lines.flatMap((line) => line.points.map(([px, py]) => drawn(line, px, py, line.stroke, (at) => [at.y])));
   same(corners, value.cohorts.map((c) => ({ key: key(c), values: [100 * c.any_disagreement.value] })), PIXEL * y.worth, "lines");
   await page.close();
@@ -171,6 +192,7 @@ test("against an axis of several decades: numbers as they were typed, points whe
 test("hardware: the four kinds of churn stand where the JSON says, each in its colour", async () => {
   const value = structuredClone(study);
   distinct(value.hardware);
+  withoutInterval(value.hardware[4].churn_paired);
   const { page } = await open(value);
   const figure = figureOf(page, "Churn between two hardware classes");
   const legend = await legendOf(figure);
@@ -184,7 +206,8 @@ test("hardware: the four kinds of churn stand where the JSON says, each in its c
   same(shape.dots.map((d) => ({ key: key(d.y, d.colour), values: [x.invert(d.x)] })),
     want.map(({ key, estimate }) => ({ key, values: [100 * estimate.value] })), PIXEL * x.worth, "dots");
   same(shape.rules.map((r) => ({ key: key(r.y1, r.colour), values: [x.invert(r.x1), x.invert(r.x2)] })),
-    want.map(({ key, estimate }) => ({ key, values: [100 * estimate.low, 100 * estimate.high] })), PIXEL * x.worth, "intervals");
+    want.filter(bounded).map(({ key, estimate }) => ({ key, values: [100 * estimate.low, 100 * estimate.high] })), PIXEL * x.worth, "intervals");
+  await sameGaps(page, figure, { comparison: group(value.hardware[4]), kind: "across, same replicate" });
   // In each row the kinds stand in the order of the legend.
   for (const h of value.hardware) {
     const row = shape.dots.filter((d) => nearest(shape.facets.fy, "y", d.y) === group(h)).sort((a, b) => a.y - b.y);
@@ -198,6 +221,7 @@ test("contrasts: differences and intervals stand where the JSON says, filled whe
   distinct(value.contrasts);
   for (const [i, contrast] of value.contrasts.entries()) for (const [k, f] of contrast.figures.entries()) f.shown = (i + k) % 2 === 0;
   assert.ok(value.contrasts.length > 1);
+  withoutInterval(value.contrasts[1].figures.find((f) => f.figure === "accuracy").estimate);
   const { page } = await open(value);
   const figure = figureOf(page, "B minus A with 95 % intervals");
   const legend = await legendOf(figure);
@@ -211,8 +235,9 @@ test("contrasts: differences and intervals stand where the JSON says, filled whe
     same(shape.dots.map((d) => ({ key: `${at(d.y)} ${shown(d.stroke)} ${d.colour === "white"}`, values: [x.invert(d.x)] })),
       want.map((w) => ({ key: `${w.row} ${w.figure.shown} ${!w.figure.shown}`, values: [100 * w.figure.estimate.value] })), PIXEL * x.worth, name);
     same(shape.rules.filter((r) => r.x1 !== r.x2).map((r) => ({ key: `${at(r.y1)} ${shown(r.colour)}`, values: [x.invert(r.x1), x.invert(r.x2)] })),
-      want.map((w) => ({ key: `${w.row} ${w.figure.shown}`, values: [100 * w.figure.estimate.low, 100 * w.figure.estimate.high] })), PIXEL * x.worth, `${name}, intervals`);
+      want.filter((w) => bounded(w.figure)).map((w) => ({ key: `${w.row} ${w.figure.shown}`, values: [100 * w.figure.estimate.low, 100 * w.figure.estimate.high] })), PIXEL * x.worth, `${name}, intervals`);
   }
+  await sameGaps(page, figure, { figure: "accuracy", contrast: row(value.contrasts[1]) });
   await page.close();
 });
 
@@ -226,6 +251,7 @@ test("where it comes from: shares of each source stand where the JSON says", asy
       share("interaction", "init", "data_order + augment")] }));
   distinct(value.decompositions);
   value.decompositions[0].shares[1].share.value = null;
+  withoutInterval(value.decompositions[1].shares[0].share);
   const { page } = await open(value);
   const figure = figureOf(page, "Shares of each source");
   const legend = await legendOf(figure);
@@ -237,10 +263,18 @@ test("where it comes from: shares of each source stand where the JSON says", asy
     const want = of.shares.filter((s) => kinds[s.kind] && s.share.value !== null).map((s) => ({ key: `${s.sources[0]} ${kinds[s.kind]}`, estimate: s.share }));
     same(shape.dots.map((d) => ({ key: key(d), values: [x.invert(d.x)] })), want.map((w) => ({ key: w.key, values: [100 * w.estimate.value] })), PIXEL * x.worth, of.setting);
     same(shape.rules.filter((r) => r.x1 !== r.x2).map((r) => ({ key: key(r), values: [x.invert(r.x1), x.invert(r.x2)] })),
-      want.map((w) => ({ key: w.key, values: [100 * w.estimate.low, 100 * w.estimate.high] })), PIXEL * x.worth, `${of.setting}, intervals`);
+      want.filter(bounded).map((w) => ({ key: w.key, values: [100 * w.estimate.low, 100 * w.estimate.high] })), PIXEL * x.worth, `${of.setting}, intervals`);
   }
+  await sameGaps(page, figure, { setting: "cpu-b", source: "init", share: "alone" });
+  assert.match(await figure.locator("figcaption").textContent(), /intervals, where enough draws give one\./);
   assert.equal(await page.locator("[data-path='decompositions.0.shares.4.share']").count(), 1);
   await page.close();
+  // Of nothing but what is not drawn there is the table, and no figure.
+  for (const of of value.decompositions) of.figure = "accuracy";
+  const { page: other } = await open(value);
+  assert.equal(await figureOf(other, "Shares of each source").count(), 0);
+  assert.equal(await other.locator("figure.table [data-path='decompositions.0.shares.4.share']").count(), 1);
+  await other.close();
 });
 
 test("ensembles: scores by size stand where the JSON says, in the colour of their hardware", async () => {
@@ -250,6 +284,7 @@ test("ensembles: scores by size stand where the JSON says, in the colour of thei
   value.ensembles.cohorts.forEach((of) => { of.sizes = [1, 2, 4].map((size) => scores(size, of)); of.note = ""; });
   distinct(value.ensembles);
   value.ensembles.cohorts[1].sizes[2].brier.value = null;
+  withoutInterval(value.ensembles.cohorts[0].sizes[1].log_loss);
   value.ensembles.cohorts[2].under_trained = true;  // In the table alone.
   const { page } = await open(value);
   const figure = figureOf(page, "Log loss and Brier score");
@@ -265,8 +300,9 @@ test("ensembles: scores by size stand where the JSON says, in the colour of thei
     assert.ok(want.length >= 5, "there is something to see");
     same(shape.dots.map((d) => ({ key: key(d), values: [y.invert(d.y)] })), want.map((w) => ({ key: w.key, values: [w.estimate.value] })), PIXEL * y.worth, score);
     same(shape.rules.filter((r) => r.y1 !== r.y2).map((r) => ({ key: key(r), values: [y.invert(Math.max(r.y1, r.y2)), y.invert(Math.min(r.y1, r.y2))] })),
-      want.map((w) => ({ key: w.key, values: [w.estimate.low, w.estimate.high] })), PIXEL * y.worth, `${score}, intervals`);
+      want.filter(bounded).map((w) => ({ key: w.key, values: [w.estimate.low, w.estimate.high] })), PIXEL * y.worth, `${score}, intervals`);
   }
+  await sameGaps(page, figure, { score: "log_loss", cell: value.ensembles.cohorts[0].label, size: "2" });
   assert.equal(await page.locator("[data-path='ensembles.cohorts.2.sizes.1.accuracy']").count(), 1);
   await page.close();
 });
@@ -280,7 +316,6 @@ test("curves: members, means and bands of one standard deviation stand where the
   }
   value.curves[0].members[0].values[0] = "nan";
   for (const curve of value.curves.filter((c) => c.cell === 4)) curve.sd = curve.sd.map(() => null);  // Members share draws.
-  value.evaluation.classes = 100;  // Of few classes top-5 says nothing.
   const { page } = await open(value);
   const figure = figureOf(page, "Each thin line is a member");
   const legend = await legendOf(figure);
@@ -343,12 +378,18 @@ test("how trainings part: churn, distance and their bands stand where the JSON s
   await page.close();
 });
 
-test("of ten classes top-5 is not drawn", async () => {
-  const { page } = await open(study);
+test("of five classes top-5 is not drawn, of six it is", async () => {
+  const value = structuredClone(study);
+  value.evaluation.classes = 5;
+  const { page } = await open(value);
   const drawings = figureOf(page, "Each thin line is a member").locator("svg");
   assert.deepEqual(await drawings.evaluateAll((all) => all.map((svg) => svg.getAttribute("aria-label"))),
     ["top-1 (%) over training", "test loss (nats) over training", "training loss (nats) over training"]);
   await page.close();
+  value.evaluation.classes = 6;
+  const { page: more } = await open(value);
+  assert.equal(await figureOf(more, "Each thin line is a member").getByLabel("top-5 (%) over training").count(), 1);
+  await more.close();
 });
 
 /** The values that the colours of a ramp stand for: read from its picture and its ticks. */
@@ -439,9 +480,27 @@ test("heat map: a square of two cohorts is the mean over their pairs of members"
   await page.close();
 });
 
+test("heat map: numbers are dark on light squares, of a scale from 0 on, wherever the squares lie", async () => {
+  const value = structuredClone(study);
+  const map = value.heat_map;
+  const [first] = map.cells;
+  const churn = (a, b) => (a !== b ? 0.9 : a === first ? 0.3 : 0.5);
+  map.values = map.values.map((row, i) => row.map((_, j) => (i === j ? 0 : churn(map.cells[i], map.cells[j]))));
+  const { page } = await open(value);
+  const numbers = await figureOf(page, "Churn between cohorts").locator("svg").last().locator("[data-mark=text] text[fill]")
+    .evaluateAll((all) => all.map((text) => `${text.textContent} ${text.getAttribute("fill")}`));
+  const cells = new Set(map.cells).size;
+  const count = (said) => numbers.filter((number) => number === said).length;
+  assert.equal(numbers.length, cells ** 2);
+  assert.deepEqual(["30.0 #ffffff", "50.0 #1b1d21", "90.0 #1b1d21"].map(count), [1, cells - 1, cells * (cells - 1)]);
+  await page.close();
+});
+
 test("who pays: churn of every class of the data set stands where the JSON says", async () => {
   const value = structuredClone(study);
   distinct(value.cohorts);
+  const [gap] = value.cohorts.filter((c) => !c.all_fixed && !c.under_trained);
+  withoutInterval(gap.per_class[2].churn);
   const { page } = await open(value);
   const figure = figureOf(page, "Churn within each class");
   const legend = await legendOf(figure);
@@ -460,7 +519,8 @@ test("who pays: churn of every class of the data set stands where the JSON says"
   same(shape.dots.map((d) => ({ key: key(d.x, d.y, d.colour), values: [scale(d.x, d.y).invert(d.x)] })),
     want.map(({ key, estimate }) => ({ key, values: [100 * estimate.value] })), worth, "dots");
   same(shape.rules.map((r) => ({ key: key((r.x1 + r.x2) / 2, r.y1, r.colour), values: [r.x1, r.x2].map((px) => scale((r.x1 + r.x2) / 2, r.y1).invert(px)) })),
-    want.map(({ key, estimate }) => ({ key, values: [100 * estimate.low, 100 * estimate.high] })), worth, "intervals");
+    want.filter(bounded).map(({ key, estimate }) => ({ key, values: [100 * estimate.low, 100 * estimate.high] })), worth, "intervals");
+  await sameGaps(page, figure, { setting: gap.plan, hardware: gap.hardware, class: gap.per_class[2].name });
   // Most affected first.
   const total = new Map();
   for (const c of value.cohorts.filter((o) => !o.all_fixed)) for (const k of c.per_class) total.set(k.name, (total.get(k.name) ?? 0) + k.churn.value);

@@ -541,6 +541,25 @@ test("data of figures and tables are saved whole and exact", async () => {
   await page.close();
 });
 
+test("no text of a CSV is a formula: an apostrophe stands before what a spreadsheet would compute", async () => {
+  const value = structuredClone(study);
+  const plans = { control: "=1+1", algo: "-2.5e3", impl: "@sum,2" };
+  for (const c of value.cohorts) c.plan = plans[c.plan];
+  value.cohorts[3].label = "-inf";
+  value.cohorts[4].label = "+1";
+  value.cohorts[5].label = "-x";
+  const { page } = await open(value);
+  const [head, ...rows] = fields((await saved(page, figureOf(page, "top-1 of every member"), "CSV")).bytes.toString());
+  assert.deepEqual([...new Set(rows.map((row) => row[head.indexOf("setting")]))].sort(), ["'=1+1", "'@sum,2", "-2.5e3"]);
+  const [, ...cohorts] = fields((await saved(page, page.locator("figure", { hasText: "Every cohort, with" }), "CSV")).bytes.toString());
+  assert.deepEqual(cohorts.slice(3, 6).map(([label]) => label), ["-inf", "'+1", "'-x"]);
+  // Numbers stay numbers.
+  const contrasts = (await saved(page, figureOf(page, "B minus A with"), "CSV")).bytes.toString();
+  assert.match(contrasts, /,-\d/);
+  assert.doesNotMatch(contrasts, /'-\d/);
+  await page.close();
+});
+
 test("study and sweep file are in the page, byte for byte", async () => {
   const { page } = await open(study);
   const header = page.locator("header");
@@ -605,6 +624,82 @@ test("what the hardware changes is drawn for either side of a chosen class, and 
   assert.equal(rows.length, 1);
   assert.match(rows[0], /^only the hardware,"algo, learning_rate=0.01, width=narrow, over blocks",/);
   await blocks.page.close();
+});
+
+/** "b Spread of accuracy" of each panel of a figure. */
+const panelsOf = (figure) => figure.locator(".panel > p").allTextContents();
+
+test("panels of Figure 1 that have nothing to show are left out, and letters follow", async () => {
+  const value = structuredClone(study);
+  const none = { value: null, low: null, high: null };
+  for (const c of value.cohorts) for (const estimate of [c.accuracy_sd, c.churn]) Object.assign(estimate, none);
+  for (const h of value.hardware) for (const estimate of [h.churn_within_a, h.churn_within_b]) Object.assign(estimate, none);
+  const { page, heard } = await open(value);
+  assert.deepEqual(heard, []);
+  const figure = figureOf(page, "top-1 of every member");
+  assert.deepEqual(await panelsOf(figure), ["a Every member", "b Changing only the hardware"]);
+  const caption = await figure.locator("figcaption").textContent();
+  assert.match(caption, /^Figure 1\. a: top-1 of every member \(circles\) and its mean\. b: churn of pairs that share every draw/);
+  assert.doesNotMatch(caption, /standard deviation|two members of a cohort|noise floor| [cd]: /);
+  const [, ...rows] = fields((await saved(page, figure, "CSV")).bytes.toString());
+  assert.deepEqual([...new Set(rows.map(([panel]) => panel))], ["every member", "mean of top-1", "only the hardware"]);
+  await page.close();
+
+  // Nothing has an interval, either.
+  value.hardware = [];
+  const { page: alone } = await open(value);
+  assert.deepEqual(await panelsOf(figureOf(alone, "top-1 of every member")), ["a Every member"]);
+  assert.equal(await figureOf(alone, "top-1 of every member").locator("figcaption").textContent(), "Figure 1. a: top-1 of every member (circles) and its mean.");
+  await alone.close();
+});
+
+test("what only the hardware changes is drawn without pairs whose stacks differ as well", async () => {
+  const value = structuredClone(study);
+  value.hardware[3].mixes_stacks = true;
+  const { page } = await open(value);
+  const figure = figureOf(page, "top-1 of every member");
+  assert.equal(await figure.locator("svg").nth(3).locator("circle").count(), value.hardware.length - 1);
+  assert.match(await figure.locator("figcaption").textContent(), /Without pairs whose stacks differ as well\./);
+  const rows = (await saved(page, figure, "CSV")).bytes.toString().split("\n").filter((r) => r.startsWith("only the hardware,"));
+  assert.equal(rows.length, value.hardware.length - 1);
+  await page.close();
+});
+
+test("contrasts without a value are not drawn, and without any there is no figure", async () => {
+  const value = structuredClone(study);
+  const absent = (name) => {
+    for (const c of value.contrasts) {
+      for (const f of c.figures.filter((of) => of.figure === name)) Object.assign(f.estimate, { value: null, low: null, high: null });
+    }
+  };
+  const drawings = (page) => figureOf(page, "B minus A with").locator("svg").evaluateAll((all) => all.map((svg) => svg.getAttribute("aria-label")));
+  absent("churn");
+  const { page } = await open(value);
+  assert.deepEqual(await drawings(page), ["top-1, B − A (% of the examples)"]);
+  await page.close();
+  absent("accuracy");
+  const { page: none, heard } = await open(value);
+  assert.deepEqual(heard, []);
+  assert.equal(await figureOf(none, "B minus A with").count(), 0);
+  assert.equal(await figureOf(none, "B minus A; of the SD").count(), 1);
+  await none.close();
+});
+
+test("a contrast whose name has no room in a line has two, whole and inside the drawing", async () => {
+  const value = structuredClone(study);
+  Object.assign(value.contrasts[1], { b: "nvidia-h100-sxm", a: "nvidia-a100-pcie", plan: "everything", over: "the mean of 12 settings" });
+  const { page } = await open(value);
+  const figure = figureOf(page, "B minus A with");
+  const labels = await figure.locator("svg").first().locator("[data-mark='y-axis tick label'] text").evaluateAll((all) => all.map((text) => ({
+    lines: [...text.querySelectorAll("tspan")].map((line) => line.textContent),
+    room: text.getBoundingClientRect().left - text.closest("svg").getBoundingClientRect().left })));
+  assert.equal(labels.length, value.contrasts.length);
+  const [sides, of] = ["hardware: nvidia-h100-sxm − nvidia-a100-pcie", "everything, the mean of 12 settings"];
+  assert.equal(labels.filter(({ lines }) => lines.join("|") === `${sides}|${of}`).length, 1);
+  for (const { room } of labels) assert.ok(room >= 0, `a label begins ${room} pixels from the edge`);
+  const [head, ...rows] = fields((await saved(page, figure, "CSV")).bytes.toString());
+  assert.ok(rows.some((row) => row[head.indexOf("contrast")] === `${sides}, ${of}`));
+  await page.close();
 });
 
 test("pairs of classes that end alike are told apart", async () => {

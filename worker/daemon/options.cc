@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <wordexp.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -507,14 +508,16 @@ ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const Prog
   AddSlots(app, options.layout);
   AddTrainerTimeouts(app, raw);
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(reversed);
+    std::vector<std::string> words = WithEmptyValues(arguments);
+    std::ranges::reverse(words);
+    app.parse(words);
   } catch (const CLI::CallForHelp&) {
     return Exit(0, app.help());
   } catch (const CLI::ParseError& error) {
     return Mistake(UsageMessage(app, error));
   }
   if (raw.version) return Exit(0, "noisefloor-worker " NOISEFLOOR_VERSION "\n");
+  if (const std::string empty = EmptyValue(app); !empty.empty()) return Mistake(empty);
   for (const auto& [option, value] :
        {std::pair("--slots", options.layout.cpu_slots),
         std::pair("--cores-per-gpu-slot", options.layout.cores_per_gpu)}) {

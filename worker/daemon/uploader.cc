@@ -1,6 +1,7 @@
 #include "worker/daemon/uploader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -89,7 +90,10 @@ void Uploader::Wake() {
   MutexLock lock(mutex_);
   ++wakes_;
   backoff_.Reset();
-  for (Work& work : queue_) work.not_before = -absl::InfiniteDuration();
+  for (Work& work : queue_) {
+    work.not_before = -absl::InfiniteDuration();
+    work.uploaded = 0;
+  }
   changed_.NotifyAll();
 }
 
@@ -152,7 +156,11 @@ void Uploader::TryLater(Hand& hand, Work work, const absl::Status& why) {
   }
   MutexLock lock(mutex_);
   if (stop_ || hand.cancelled) return;
-  if (hand.wakes == wakes_) work.not_before = clock_.Steady() + backoff_.Next();
+  if (hand.wakes == wakes_) {
+    work.not_before = clock_.Steady() + backoff_.Next();
+  } else {
+    work.uploaded = 0;
+  }
   hand = Hand();
   queue_.push_back(std::move(work));
 }
@@ -189,6 +197,7 @@ absl::Status Uploader::Advance(Hand& hand, Work& work) {
     ++work.uploaded;
     MutexLock lock(mutex_);
     backoff_.Reset();
+    if (std::exchange(hand.wakes, wakes_) != wakes_) work.uploaded = 0;
   }
   return absl::OkStatus();
 }

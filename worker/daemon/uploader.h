@@ -63,7 +63,8 @@ class Uploader {
   void Add(UploadJob job);
   // The lease's files are not wanted any more; no UploadDone follows, or one is on its way.
   void Cancel(LeaseId lease);
-  // The coordinator is there again: try now.
+  // The coordinator is there again: try now. It may be one that was moved without the files that
+  // the one before had: all of an attempt that is not done goes there from its first file.
   void Wake();
 
  private:
@@ -72,7 +73,7 @@ class Uploader {
     UploadJob job;
     std::vector<std::string> paths;  // In the folder, of all that is uploaded; after the check.
     bool checked = false;
-    size_t uploaded = 0;
+    size_t uploaded = 0;                                    // Since the last Wake.
     std::string failure;                                    // The last one, for the log.
     absl::Duration not_before = -absl::InfiniteDuration();  // After a failure.
   };
@@ -81,7 +82,7 @@ class Uploader {
     LeaseId lease;  // 0: nothing.
     bool cancelled = false;
     grpc::ClientContext* call = nullptr;
-    uint64_t wakes = 0;  // When it took its work.
+    uint64_t wakes = 0;  // When it took its work, or began it anew.
   };
 
   void Run(Hand& hand);

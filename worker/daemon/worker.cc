@@ -62,6 +62,10 @@ absl::Duration NextWord(absl::Duration without) {
   return without + std::min(without, kLongestSilence);
 }
 
+absl::Duration GiveUpAt(absl::Duration unreached_since, absl::Duration give_up_after, bool trains) {
+  return trains ? absl::InfiniteDuration() : unreached_since + give_up_after;
+}
+
 Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock& clock,
                FileSystem& files)
     : settings_(std::move(settings)),
@@ -279,13 +283,16 @@ void Worker::CloseSession() {
   }
 }
 
+absl::Duration Worker::GivesUpAt() const {
+  return GiveUpAt(unreached_since_, settings_.options.give_up_after, !lease_of_process_.empty());
+}
+
 absl::Duration Worker::UntilNext() const {
   absl::Duration next = std::min({slots_.NextTick(), welcome_by_, hurry_at_, leave_at_,
                                   idle_since_ + settings_.options.idle_timeout});
   if (session_ == nullptr) next = std::min(next, open_at_);
   if (!connected_) {
-    next = std::min({next, unreached_since_ + settings_.options.give_up_after,
-                     unreached_since_ + say_unreached_after_});
+    next = std::min({next, GivesUpAt(), unreached_since_ + say_unreached_after_});
   }
   const absl::Duration wait = next - clock_.Steady();
   return std::clamp(wait, absl::Milliseconds(1), absl::Minutes(1));
@@ -309,9 +316,7 @@ void Worker::WatchTheClock() {
   LeaveWhenTold(now);
   LeaveWhenIdle(now);
   SayUnreached(now);
-  const bool given_up = !connected_ && now - unreached_since_ >= settings_.options.give_up_after &&
-                        lease_of_process_.empty();
-  if (given_up && !exit_code_) {
+  if (!connected_ && now >= GivesUpAt() && !exit_code_) {
     LogError("unreachable", {{"coordinator", ToText(coordinator_)}});
     exit_code_ = 3;
   }

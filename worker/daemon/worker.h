@@ -52,6 +52,9 @@ std::string CacheOf(const Options& options, const StateDirectory& state);
 // it says so again.
 absl::Duration NextWord(absl::Duration without);
 
+// When a worker gives up a coordinator that it does not reach: never while it `trains`.
+absl::Duration GiveUpAt(absl::Duration unreached_since, absl::Duration give_up_after, bool trains);
+
 class Worker final : public SessionListener {
  public:
   // `state`, `clock` and `files`, on which its spool lies, outlive the worker.
@@ -100,6 +103,7 @@ class Worker final : public SessionListener {
     std::optional<RecordsEvent> fresh_records;  // The batch that has just come.
     AttemptResult result;
     bool noop = false;
+    bool has_log = false;        // The last of its result's artifacts is the log.
     bool log_only = false;       // Its other files are not to be uploaded.
     bool files_dropped = false;  // Nor any; the coordinator does not want them.
   };
@@ -175,6 +179,7 @@ class Worker final : public SessionListener {
   }
   void WatchTheClock();
   Pulse::Wait WaitForDisk();
+  absl::Duration GivesUpAt() const;
   absl::Duration UntilNext() const;
   v1::SessionRequest Registration() const;
   void CloseSession();

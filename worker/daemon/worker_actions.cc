@@ -1,4 +1,6 @@
 // How a worker does what Slots decided.
+#include <utility>
+
 #include "common/log/log.h"
 #include "worker/daemon/convert.h"
 #include "worker/daemon/noop_trainer.h"
@@ -158,6 +160,8 @@ void Worker::Perform(const slots::GiveUpTrainer& action) {
 void Worker::Perform(const slots::Deliver& action) {
   Attempt& attempt = attempts_.at(action.lease);
   if (attempt.noop) return Step(slots::Delivered{action.lease});
+  // When it is delivered again, the log comes of itself again.
+  if (std::exchange(attempt.has_log, false)) attempt.result.artifacts.pop_back();
   uploader_->Add(
       {action.lease, attempt.folder, attempt.result.artifacts, attempt.member, attempt.number});
 }

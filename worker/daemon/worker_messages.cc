@@ -186,6 +186,7 @@ void Worker::On(UploadDone& done) {
   if (it == attempts_.end() || it->second.files_dropped) return;
   Attempt& attempt = it->second;
   if (done.artifacts.ok()) {
+    attempt.has_log = done.artifacts->size() > attempt.result.artifacts.size();
     attempt.result.artifacts = *std::move(done.artifacts);
     return Step(slots::Delivered{done.lease});
   }

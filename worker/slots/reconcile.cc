@@ -14,7 +14,12 @@ void Slots::On(const Connected& message, absl::Duration now, Actions& actions) {
   ended_.clear();
   if (draining_) actions.push_back(SendDraining{});
   for (auto& [id, lease] : leases_) {
-    if (!lease.unwanted) TellAgain(id, lease, actions);
+    if (lease.unwanted) continue;
+    // What was delivered to a coordinator that has moved may not have come with it.
+    const bool again = lease.phase == Phase::kFinished && !lease.late;
+    if (again) lease.phase = Phase::kDelivering;
+    TellAgain(id, lease, actions);
+    if (again) actions.push_back(Deliver{id});
   }
 }
 
@@ -47,6 +52,7 @@ void Slots::TellAgain(LeaseId id, Lease& lease, Actions& actions) const {
 void Slots::Beat(absl::Duration now, Actions& actions) {
   next_beat_ = now + heartbeat_interval_;
   actions.push_back(SendHeartbeat{HeldLeases()});
+  if (draining_) actions.push_back(SendDraining{});
   for (auto& [id, lease] : leases_) {
     if (lease.unwanted) continue;
     const bool stuck = lease.sent_last_beat > lease.kept && lease.kept == lease.kept_last_beat;

@@ -2,7 +2,8 @@
 //
 // Every lease goes waiting -> running -> delivering -> finished and is forgotten when the
 // coordinator settles it. Messages may come twice, late or not at all: what is to be told is told
-// again on every new session and, while it is not confirmed, with every heartbeat.
+// again on every new session and, while it is not confirmed, with every heartbeat; a drain, which
+// nobody confirms, with all of them.
 //
 // Pure: no I/O, clock or thread; deterministic given the calls so far. One thread.
 #pragma once
@@ -53,7 +54,7 @@ class Slots {
     kWaiting,     // For its slot.
     kRunning,     // A trainer trains, or is being stopped.
     kDelivering,  // The result is in the spool; its files travel.
-    kFinished,    // The files are there; waits for Settled.
+    kFinished,    // The files are there; waits for Settled. Delivered again in a new session.
   };
   struct Lease {
     TrainerKey key;

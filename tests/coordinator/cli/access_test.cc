@@ -98,6 +98,25 @@ TEST_F(AccessCommandTest, InitMakesFilesThatOnlyTheirOwnerReads) {
   EXPECT_FALSE(fs::exists(line_.home() + "/x"));
 }
 
+TEST_F(AccessCommandTest, AFolderIsNamedAsItIsFoundFromAnywhere) {
+  const std::string folder = line_.home() + "/files";
+  const std::string typed =
+      fs::relative(line_.home(), fs::current_path()).string() + "/x/../files/";
+  const Printed printed = AtHome({"access", "init", typed, "--address=box:7077"});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_THAT(
+      printed.out,
+      HasSubstr("NOISEFLOOR_ACCESS=" + fs::path(folder).lexically_normal().string() + "\n"));
+  EXPECT_TRUE(fs::exists(folder + "/worker.access"));
+  const Printed json = line_.Run({"access", "init", typed + "more", "--address=box:7077",
+                                  "--home=" + line_.home() + "/other", "--output=json"});
+  ASSERT_EQ(json.code, kDone) << json.err;
+  for (const auto& one : nlohmann::json::parse(json.out).at("files")) {
+    EXPECT_THAT(one.at("file").get<std::string>(), StartsWith("/"));
+    EXPECT_THAT(one.at("file").get<std::string>(), Not(HasSubstr("..")));
+  }
+}
+
 TEST_F(AccessCommandTest, InitDoesNotReplaceFilesOfAnotherCoordinator) {
   fs::create_directories(usual_);
   std::ofstream(usual_ + "/admin.access") << "another's";

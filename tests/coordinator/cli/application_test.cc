@@ -74,6 +74,10 @@ TEST(ExitCodes, MistakesOfUsageAreTwo) {
       {"members", "--swep=s1"},
       {"members", "--sweep=s1", "--sweep=s2"},
       {"members", "--home", ""},
+      {"members", "--home=", "s1"},
+      {"members", "--plan=", "s1"},
+      {"export", "s1", "--to=", "--force"},
+      {"fleet", "add", "a", "--logs="},
       {"members", "--output=xml"},
       {"members", "--output=1"},
       {"members", "s1", "--sweep=s1"},
@@ -141,6 +145,21 @@ TEST(ExitCodes, ACommandThatIsMissingIsNamed) {
             "See `noisefloor --help`.\n");
   EXPECT_EQ(line.Run({"data"}).err,
             "noisefloor: data: expected get, list or verify\nSee `noisefloor data --help`.\n");
+}
+
+TEST(ExitCodes, AnEmptyValueIsNotTheNextWord) {
+  CommandLine line;
+  EXPECT_EQ(line.Run({"export", "s1", "--to=", "--force"}).err,
+            "noisefloor: --to: expected DIR, got nothing\nSee `noisefloor export --help`.\n");
+  EXPECT_EQ(line.Run({"--home=", "members"}).err,
+            "noisefloor: --home: expected DIR, got nothing\nSee `noisefloor members --help`.\n");
+  EXPECT_THAT(line.Run({"members", "--output=", "json"}).err,
+              HasSubstr("--output=: expected table or json"));
+  // Behind a "--" nothing is an option.
+  setenv("NOISEFLOOR_PYTHON", "/bin/echo", 1);
+  EXPECT_EQ(line.Run({"conform", "--set=a=", "--", "x.py", "--name=", "y"}).out,
+            "-m noisefloor.conform --set=a= -- x.py --name= y\n");
+  unsetenv("NOISEFLOOR_PYTHON");
 }
 
 TEST(ExitCodes, AnAddressThatIsNoneIsAMistakeOfUsage) {

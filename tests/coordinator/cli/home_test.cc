@@ -255,6 +255,22 @@ TEST_F(HomeTest, PlanRefusesTheHardwareThatRunWould) {
   }
 }
 
+TEST_F(HomeTest, PlanSaysWhereItCannotCountTheSteps) {
+  const auto plan = [this](const std::string& data, const std::string& epochs) {
+    const std::string path = line_.home() + "/counted.yaml";
+    std::ofstream(path) << "name: counted\nmodel: {name: mlp}\ndata: {" << data
+                        << "}\ntrain: {epochs: " << epochs
+                        << ", batch_size: 64}\nnoise: [control]\nhardware: any\nreplicates: 1\n";
+    const Printed printed = Run({"plan", path});
+    return printed.out + printed.err;
+  };
+  EXPECT_THAT(plan("name: birds, image_size: 32", "1"),
+              HasSubstr("1 cell, 1 member, steps not known before its images are read\n"));
+  EXPECT_THAT(plan("name: birds, image_size: 32, train_examples: 640", "1"),
+              HasSubstr("1 cell, 1 member, 10 optimiser steps\n"));
+  EXPECT_THAT(plan("name: fashion-mnist-sample", "0"), HasSubstr(" 0 optimiser steps\n"));
+}
+
 TEST_F(HomeTest, ASweepThatWaitsForNobodySaysSoWhereOneLooks) {
   ASSERT_EQ(Run({"submit", file_}).code, kDone);
   const std::string nobody = "nothing runs on " + home_ +

@@ -2,9 +2,12 @@
 #include "coordinator/cli/infer_rows.h"
 
 #include <cmath>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include "tests/coordinator/cli/command_line.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -80,6 +83,19 @@ TEST(InferRowsTest, WhatIsLostOnAnotherClassCountsAsWhatIsGained) {
   const auto pairs = PairClasses({Row("cpu-b", 'b', 0.25), Row("cpu-b", 'c', 0.625)});
   ASSERT_EQ(pairs.size(), 1u);
   EXPECT_EQ(pairs[0].largest_top1_difference, 0.25);
+}
+
+TEST(InferTest, TheCommandsThatGoOnNameTheSameCoordinator) {
+  CannedAnswers answers = {.replays = 2};
+  answers.sweep.set_id(2);
+  const CannedCoordinator coordinator(std::move(answers), /*listens=*/true);
+  const std::string to = " --coordinator=" + coordinator.address() + "`";
+  const Printed printed =
+      CommandLine().Run({"infer", "s1", "--coordinator=" + coordinator.address()});
+  EXPECT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_THAT(printed.out, ::testing::HasSubstr("kept as s2: `noisefloor report s2" + to +
+                                                " says what changes, `noisefloor members s2" + to +
+                                                ", `noisefloor export s2 --to=DIR" + to + "\n"));
 }
 
 }  // namespace

@@ -82,6 +82,22 @@ TEST(ProgressTest, TheTimeLeftIsOfThisRunsPace) {
   EXPECT_THAT(show(61, 71), HasSubstr("about 39 s left"));
 }
 
+TEST(ProgressTest, WhatIsCancelledTakesNoTime) {
+  std::ostringstream out;
+  Progress progress(out, {.terminal = true});
+  const auto show = [&](double done, double second) {
+    out.str("");
+    v1::SweepSummary sweep =
+        Sweep(static_cast<uint32_t>(done), static_cast<uint32_t>(30 - done), done);
+    sweep.set_cancelled(70);
+    progress.Show(sweep, {}, {}, absl::Seconds(second));
+    return out.str();
+  };
+  (void)show(9, 0);
+  (void)show(10, 1);
+  EXPECT_THAT(show(20, 11), HasSubstr("20/100 members   20 %  about 10 s left  70 cancelled"));
+}
+
 TEST(ProgressTest, ANoteStandsAboveTheLineThatRedrawsItself) {
   std::ostringstream out;
   Progress progress(out, {.terminal = true});

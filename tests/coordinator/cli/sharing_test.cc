@@ -57,6 +57,15 @@ TEST_F(SharingCommands, ASweepIsPausedResumedAndUpdated) {
               HasSubstr("--tag=a=1: --untag takes a away"));
 }
 
+TEST_F(SharingCommands, NotesAreTakenAwayByAnEmptyText) {
+  ASSERT_EQ(line_.Run({"update", "s1", "--notes=--priority=5"}).code, kDone);
+  const Printed updated = line_.Run({"update", "s1", "--notes=", "--priority=5", "--output=json"});
+  ASSERT_EQ(updated.code, kDone) << updated.err;
+  const auto json = nlohmann::json::parse(updated.out).at("sweep");
+  EXPECT_EQ(json.at("notes"), "");
+  EXPECT_EQ(json.at("priority"), 5);
+}
+
 TEST_F(SharingCommands, MembersAreChosenSortedAndLimited) {
   EXPECT_EQ(line_.Run({"cancel", "s1", "--plan=algo", "--cell=1"}).out,
             "s1: 2 members cancelled\n");
@@ -145,6 +154,22 @@ TEST_F(SharingCommands, AWorkerThatIsNotThereIsNamed) {
   }
   EXPECT_THAT(line_.Run({"explain", "node7"}).err,
               AllOf(HasSubstr("there is no worker node7"), HasSubstr("such as s1 or s1c2r0")));
+}
+
+// Without the worker that would take what waits: there is none to start here.
+TEST_F(SharingCommands, AnInferenceOfWhatIsNotDoneIsRefusedBeforeAnythingTrains) {
+  const std::string refusal =
+      "noisefloor infer: s1: none of the members asked for is done and has its weights\n";
+  for (const std::string more : {"--cell=0", "--plan=algo", "--hardware=cpu-amd-sse"}) {
+    const Printed printed = line_.Run({"infer", "s1", more});
+    EXPECT_EQ(printed.code, kRefused);
+    EXPECT_EQ(printed.err, refusal);
+  }
+  const auto serving = Coordinator::Start({.home = line_.home(), .listen = "127.0.0.1:0"});
+  ASSERT_TRUE(serving.ok()) << serving.status();
+  const std::string address = "--coordinator=" + (*serving)->address();
+  EXPECT_EQ(line_.Run({"infer", "s1", "--hardware=cpu-amd-sse", address}).err, refusal)
+      << "in the same words";
 }
 
 }  // namespace

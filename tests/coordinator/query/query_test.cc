@@ -128,6 +128,13 @@ TEST_F(QueryTest, ADefinitionThatIsNoneIsDamage) {
   }
 }
 
+TEST_F(QueryTest, ACancelledMemberIsNoProgress) {
+  home_.Apply({scheduler::SetMemberState{sample::Member(2, 0), MemberState::kCancelled, 0, 0}});
+
+  EXPECT_EQ(Sweep().now.cancelled, 1u);
+  EXPECT_EQ(Sweep().progress, 6.0);
+}
+
 TEST_F(QueryTest, ARunningMemberCountsByItsShareOfSteps) {
   home_.Apply({sample::Grant(7, sample::Member(2, 0)),
                scheduler::SetMemberState{sample::Member(2, 0), MemberState::kLeased, 1, 0}});

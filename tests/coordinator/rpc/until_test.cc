@@ -3,6 +3,7 @@
 
 #include "SQLiteCpp/Database.h"
 
+#include "common/log/log.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/migrations.h"
 #include "coordinator/until/until_keeper.h"
@@ -189,6 +190,34 @@ TEST_F(UntilKeeperTest, WhatCouldNotBeKeptIsDecidedAgainByTheSameCoordinator) {
   keeper.Start();
 
   ASSERT_TRUE(journal_.Await("commit failed"));
+  store_->Fail(absl::OkStatus());
+  EXPECT_TRUE(journal_.Await("kept extension"));
+}
+
+// A pilot takes long to read, and a disk may be full for long.
+TEST_F(UntilKeeperTest, WhileNothingCanBeKeptNothingIsDecidedAgain) {
+  sweep::Sweep asking = MakeSweep({"algo"}, 5);
+  asking.until = sweep::Until{sweep::UntilFigure::kTop1, 0.02, 40, false};
+  loop_->Call(test::Submit(asking), [this](const CallResult& result) {
+    journal_.Add("submit: " + InWords(result.status));
+  });
+  ASSERT_TRUE(journal_.Await("submit: OK"));
+  Cancel("cancel");
+  ASSERT_TRUE(journal_.Await("cancel: OK"));
+  auto query = query::Query::Open({.home = home_.path()});
+  ASSERT_TRUE(query.ok()) << query.status();
+  testing::internal::CaptureStderr();
+  SetUpLog({.program = "test"});
+  store_->Fail(MakeError(absl::StatusCode::kResourceExhausted, "the disk is full"));
+  UntilKeeper keeper(*loop_, **query);
+
+  keeper.Start();
+
+  EXPECT_TRUE(journal_.AwaitCount("commit failed", 150));  // 20 ms apart: three rounds of it.
+  const std::string log = testing::internal::GetCapturedStderr();
+  const size_t first = log.find("until_not_kept");
+  ASSERT_NE(first, std::string::npos) << log;
+  EXPECT_EQ(log.find("until_not_kept", first + 1), std::string::npos) << log;
   store_->Fail(absl::OkStatus());
   EXPECT_TRUE(journal_.Await("kept extension"));
 }

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <set>
+#include <vector>
 
 #include "tests/coordinator/rpc/scripted_worker.h"
 #include "tests/coordinator/store/temp_home.h"
@@ -58,6 +59,28 @@ TEST_F(ReceiveUploadTest, OneFileMoreThanMayBePinnedIsRefused) {
   EXPECT_EQ(Receive("weights").status(),
             InvalidInput("lease 7 has sent as many files as a result may name"));
   EXPECT_FALSE(blobs_.Has({Sha256Hex("weights"), 7}));
+}
+
+// Else another worker could use up what the lease may pin, and its member would fail.
+TEST_F(ReceiveUploadTest, WhatIsNotThereIsPinnedNotBeforeAllOfItHasCome) {
+  std::vector<bool> there_when_pinned;
+  const BlobName name{Sha256Hex("weights"), 7};
+  limits_.pin = [&](const std::string& sha256, LeaseId lease) {
+    EXPECT_EQ(sha256, name.sha256);
+    EXPECT_EQ(lease, LeaseId{7});
+    there_when_pinned.push_back(blobs_.Has(name));
+    return true;
+  };
+  PartsReader header({UploadHeader(7, name.sha256, name.size_bytes)});
+  EXPECT_EQ(ReceiveUpload(header, blobs_, limits_).status().code(), Code::kInvalidArgument);
+  PartsReader other({UploadHeader(7, name.sha256, name.size_bytes), Piece("Weights")});
+  EXPECT_EQ(ReceiveUpload(other, blobs_, limits_).status().code(), Code::kInvalidArgument);
+  EXPECT_TRUE(there_when_pinned.empty());
+
+  ASSERT_TRUE(Receive("weights").ok());
+  EXPECT_EQ(there_when_pinned, std::vector<bool>{false}) << "before it could be removed";
+  EXPECT_TRUE(Receive("weights")->known_already());
+  EXPECT_EQ(there_when_pinned, (std::vector<bool>{false, true}));
 }
 
 TEST_F(ReceiveUploadTest, WhatHasEndedMakesRoomForTheNext) {

@@ -115,6 +115,14 @@ TEST_F(AwayTest, WhileAMemberTrainsACoordinatorIsNotGivenUp) {
   EXPECT_EQ(again->register_().held(0).lease_id(), 7u);
 }
 
+// The worker would wake for it all the time while it waits for its trainer.
+TEST(GiveUpAtTest, WhileAMemberTrainsThereIsNoSuchTime) {
+  const absl::Duration since = absl::Seconds(5);
+  EXPECT_EQ(GiveUpAt(since, absl::Minutes(1), /*trains=*/false), absl::Seconds(65));
+  EXPECT_EQ(GiveUpAt(since, absl::Minutes(1), /*trains=*/true), absl::InfiniteDuration());
+  EXPECT_EQ(GiveUpAt(since, absl::InfiniteDuration(), /*trains=*/false), absl::InfiniteDuration());
+}
+
 TEST(NextWordTest, SilenceDoublesUpToTenMinutes) {
   EXPECT_EQ(NextWord(absl::Seconds(3)), absl::Seconds(6));
   EXPECT_EQ(NextWord(absl::Minutes(10)), absl::Minutes(20));

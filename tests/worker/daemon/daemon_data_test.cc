@@ -268,6 +268,21 @@ TEST_F(DaemonWeightsTest, WhatTheCoordinatorDoesNotHaveIsNotTriedAgain) {
                         "/cache; from the coordinator: the coordinator has no "));
 }
 
+// A worker with a larger cache may take the member.
+TEST_F(DaemonWeightsTest, WhatIsLargerThanThisCacheIsTriedElsewhere) {
+  const std::string large(2 << 20, 'w');
+  coordinator_.OfferWeights(large);
+  StartDaemon({"--cache-limit=1"});
+  (void)Registered();
+  Start(Given(Member(7), large));
+
+  const v1::AttemptFinished finished = Finished();
+
+  EXPECT_EQ(finished.outcome().cause(), "lost_device");
+  EXPECT_THAT(finished.outcome().message(), HasSubstr("it has 2097152 bytes, and the cache "));
+  EXPECT_EQ(coordinator_.bytes_sent(), 0u);
+}
+
 TEST_F(DaemonWeightsTest, WithoutACacheNoTrainerInfers) {
   StartDaemon({"--no-cache"});
   const v1::Register registered = Registered();

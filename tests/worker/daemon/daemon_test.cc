@@ -120,6 +120,29 @@ TEST_F(DaemonTest, AnEndIsRepeatedUntilItIsSettled) {
   EXPECT_TRUE(BecomesIdle());
 }
 
+// Who comes next may be a coordinator that was moved without its files.
+TEST_F(DaemonTest, WhatIsNotSettledIsDeliveredAgainInTheNextSessionAndTheLogOnce) {
+  coordinator_.Set({.settles = false});
+  StartDaemon();
+  (void)Registered();
+  Start(Member(7));
+  const int files = Finished().outcome().artifacts_size();
+  ASSERT_GT(files, 0);
+
+  coordinator_.DropSession();
+  (void)Registered();
+
+  EXPECT_TRUE(coordinator_.WaitForUploadTries(2 * files));
+  coordinator_.Set({});
+  EXPECT_TRUE(BecomesIdle());
+  ASSERT_GT(coordinator_.Waiting(Case::kFinished), 0);
+  while (coordinator_.Waiting(Case::kFinished) > 0) {
+    const v1::AttemptFinished again = Finished();
+    EXPECT_EQ(again.outcome().kind(), v1::Outcome::KIND_DONE) << again.outcome().message();
+    EXPECT_EQ(again.outcome().artifacts_size(), files);
+  }
+}
+
 TEST_F(DaemonTest, AStoppedMemberEndsAndNothingOfItIsReported) {
   StartDaemon();
   (void)Registered();

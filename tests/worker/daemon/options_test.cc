@@ -283,6 +283,19 @@ TEST_F(OptionsTest, HelpShowsExamplesAndExitCodes) {
   EXPECT_THAT(Parse({"--version"}).text, HasSubstr("noisefloor-worker 0."));
 }
 
+TEST_F(OptionsTest, AnEmptyValueIsNotTheNextWord) {
+  const std::vector<std::string> good = {"--coordinator=box:7411", "--trainer=noop"};
+  for (const auto& [option, type] : {std::pair("--state", "DIR"), std::pair("--cache", "DIR"),
+                                     std::pair("--classes", "CLASS"), std::pair("--slots", "N")}) {
+    std::vector<std::string> words = good;
+    words.insert(words.end(), {std::string(option) + "=", "--no-standby"});
+    const ParsedOptions parsed = Parse(words);
+    EXPECT_EQ(parsed.exit_code, 2);
+    EXPECT_THAT(parsed.text, HasSubstr(std::string("noisefloor-worker: ") + option + ": expected " +
+                                       type + ", got nothing\n"));
+  }
+}
+
 TEST_F(OptionsTest, HelpSaysWhatEachOptionTakes) {
   const std::string help = Parse({"--help"}).text;
   EXPECT_THAT(help, HasSubstr("--coordinator HOST:PORT"));

@@ -262,6 +262,16 @@ TEST_F(TreeFetcherTest, ACacheThatCannotBeWrittenToIsThisMachinesFault) {
   EXPECT_TRUE(end->machine_failed) << end->tree.status();
 }
 
+TEST_F(TreeFetcherTest, WhatIsLargerThanItsCacheMayBeIsThisMachinesFault) {
+  const auto small = Make(absl::Minutes(2), 8002);
+  small->Want(Set("own"));
+  const auto end = End();
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->tree.status().code(), Code::kOutOfRange);
+  EXPECT_TRUE(end->machine_failed) << end->tree.status();
+  EXPECT_EQ(coordinator_.bytes_sent(), 0u);
+}
+
 TEST_F(TreeFetcherTest, WhatNobodyWantsAnyMoreMakesWayForTheNext) {
   coordinator_.OfferData("another", {{"another/c", "c"}});
   coordinator_.LetThrough(1000);

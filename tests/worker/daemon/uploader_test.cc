@@ -17,6 +17,7 @@
 #include "common/base/mailbox.h"
 #include "common/files/sha256.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/server.h"
 #include "tests/support/mini_coordinator.h"
 #include "worker/daemon/worker_stub.h"
 
@@ -162,6 +163,121 @@ TEST_F(UploaderTest, BytesThatAreRefusedAreRefusedForGood) {
   coordinator_.Set({.takes_uploads = false, .refusal = grpc::StatusCode::INVALID_ARGUMENT});
   Start();
   EXPECT_EQ(Done(), "INVALID_ARGUMENT: uploading one: not now");
+}
+
+// A coordinator that takes what comes and answers only when it may.
+class HoldingCoordinator final : private v1::WorkerService::Service {
+ public:
+  HoldingCoordinator() : server_(RpcServer::Start({.listen = {"127.0.0.1", 0}}, {this}).value()) {}
+  ~HoldingCoordinator() override {
+    Answer(grpc::Status::OK);
+    server_->Shutdown(absl::ZeroDuration());
+  }
+
+  std::string address() const { return ToText(server_->address()); }
+  // The files of that kind, and none before it, are held.
+  void Hold(const std::string& kind) {
+    MutexLock lock(mutex_);
+    held_ = kind;
+  }
+  bool WaitForHeld() {
+    MutexLock lock(mutex_);
+    while (!holds_ && changed_.WaitFor(mutex_, absl::Minutes(1))) {
+    }
+    return holds_;
+  }
+  void Answer(grpc::Status answer) {
+    MutexLock lock(mutex_);
+    answer_ = std::move(answer);
+    changed_.NotifyAll();
+  }
+
+ private:
+  grpc::Status Upload(grpc::ServerContext*, grpc::ServerReader<v1::UploadRequest>* reader,
+                      v1::UploadResponse*) override {
+    v1::UploadRequest request;
+    if (!reader->Read(&request)) return {grpc::StatusCode::INVALID_ARGUMENT, "no header"};
+    const std::string kind = request.header().kind();
+    while (reader->Read(&request)) {
+    }
+    MutexLock lock(mutex_);
+    if (kind != held_) return grpc::Status::OK;
+    holds_ = true;
+    changed_.NotifyAll();
+    while (!answer_) changed_.Wait(mutex_);
+    return *answer_;
+  }
+
+  Mutex mutex_;
+  CondVar changed_;
+  std::string held_ ABSL_GUARDED_BY(mutex_);
+  bool holds_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<grpc::Status> answer_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<RpcServer> server_;
+};
+
+// A coordinator that goes to another home, without the files that it had.
+class MovedUploaderTest : public UploaderTest {
+ protected:
+  ~MovedUploaderTest() override { uploader_.reset(); }
+
+  static std::shared_ptr<v1::WorkerService::Stub> StubOf(const std::string& address) {
+    return v1::WorkerService::NewStub(MakeChannel(ParseAddress(address).value()));
+  }
+  // As a worker that is registered there does.
+  void Move() {
+    stub_->Follow(StubOf(other_.address()));
+    uploader_->Wake();
+  }
+  std::vector<std::string> KindsThere() {
+    std::vector<std::string> kinds;
+    for (const auto& [kind, content] : other_.uploads()) kinds.push_back(kind);
+    return kinds;
+  }
+  // The worker hears of the other home while a file of that kind is on its way to the first.
+  void MoveWhileOneTravels(const std::string& kind, const grpc::Status& answer) {
+    HoldingCoordinator first;
+    first.Hold(kind);
+    Start(CheckArtifact, {});
+    EXPECT_EQ(Done(), "log ");  // All that it has.
+    stub_->Follow(StubOf(first.address()));
+    uploader_->Add(
+        {LeaseId{8},
+         attempt_,
+         {{"one", "one", Sha256Hex("first"), 5}, {"two", "two", Sha256Hex("second"), 6}}});
+    ASSERT_TRUE(first.WaitForHeld());
+    Move();
+    first.Answer(answer);
+    EXPECT_EQ(Done(), "one two log ");
+    EXPECT_THAT(KindsThere(), testing::ElementsAre("log", "one", "two"));
+  }
+
+  MiniCoordinator other_;
+};
+
+TEST_F(MovedUploaderTest, WhatWaitsIsBroughtThereFromItsFirstFile) {
+  std::filesystem::remove(folder_ + "/work/two");  // It cannot be read for the moment.
+  Start([](const AttemptFolder&, const Artifact&) { return absl::OkStatus(); });
+  ASSERT_TRUE(coordinator_.WaitForUploadTries(1));
+  ASSERT_TRUE(coordinator_.uploads().contains("one"));
+
+  Move();
+  std::ofstream(folder_ + "/work/two") << "second";
+
+  EXPECT_EQ(Done(), "one two log ");
+  EXPECT_THAT(KindsThere(), testing::ElementsAre("log", "one", "two"));
+}
+
+TEST_F(MovedUploaderTest, WhatIsAtHandIsBroughtThereFromItsFirstFile) {
+  MoveWhileOneTravels("two", grpc::Status::OK);
+}
+
+TEST_F(MovedUploaderTest, SoIsWhatWasAtItsLastFile) {
+  MoveWhileOneTravels("log", grpc::Status::OK);
+}
+
+TEST_F(MovedUploaderTest, SoIsWhatTheFirstBrokeOff) {
+  MoveWhileOneTravels("two", {grpc::StatusCode::UNAVAILABLE, "it goes"});
 }
 
 TEST_F(UploaderTest, ManyThatEndTogetherDoNotWaitInLine) {

@@ -17,7 +17,7 @@ from typing import Any, Iterator
 from unittest import mock
 
 from noisefloor.member import (by_hand, checkpoint, data, draws, environment, errors, generators,
-                               hardware, measures, settings, tensors)
+                               hardware, measures, processes, settings, tensors)
 from noisefloor.member.journal import Journal
 from noisefloor.member.run import Run
 from noisefloor.member.sources import Source, owners
@@ -269,7 +269,7 @@ class Checkpoints(unittest.TestCase):
         with tempfile.TemporaryDirectory() as base:
             folder = checkpoint.folder_of(base, "ab" * 32)
             self.assertIsNone(checkpoint.load(folder, "ab" * 32))
-            checkpoint.save(folder, "ab" * 32, {"x": [1, 2]})
+            checkpoint.save(folder, checkpoint.content_of("ab" * 32, {"x": [1, 2]}))
             kept = checkpoint.load(folder, "ab" * 32)
             assert kept is not None
             self.assertEqual(kept["x"], [1, 2])
@@ -284,6 +284,68 @@ class Checkpoints(unittest.TestCase):
             self.assertIsNone(checkpoint.load(folder, "ab" * 32))
             checkpoint.remove(folder)
             self.assertEqual(os.listdir(base), [])
+
+    def test_two_attempts_do_not_take_each_others_file(self) -> None:
+        replace = os.replace
+
+        def other_first(aside: str, path: str) -> None:
+            with mock.patch("os.getpid", return_value=os.getpid() + 1), \
+                    mock.patch("os.replace", replace):
+                tensors.write_whole(path, b"other")
+            replace(aside, path)
+
+        with tempfile.TemporaryDirectory() as folder:
+            with mock.patch("os.replace", other_first):
+                tensors.write_whole(os.path.join(folder, "checkpoint"), b"mine")
+            self.assertEqual(os.listdir(folder), ["checkpoint"])
+            with open(os.path.join(folder, "checkpoint"), "rb") as file:
+                self.assertEqual(file.read(), b"mine")
+
+    def test_what_cannot_be_written_leaves_nothing(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "checkpoint")
+            tensors.write_whole(path, b"before")
+            for operation in ("os.fsync", "os.replace"):
+                with mock.patch(operation, side_effect=OSError(errno.ENOSPC, "full")), \
+                        self.assertRaises(OSError):
+                    tensors.write_whole(path, b"after")
+                self.assertEqual(os.listdir(folder), ["checkpoint"], operation)
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), b"before")
+
+    def test_what_killed_processes_left_goes(self) -> None:
+        with tempfile.TemporaryDirectory() as base:
+            folder = os.path.join(base, "of-a-member")
+            left = [os.path.join(folder, name)
+                    for name in ("checkpoint.part", "checkpoint.a-1.part", "kept-ab.a-1.part")]
+            content = checkpoint.content_of("ab" * 32, {})
+            checkpoint.save(folder, content)
+            for path in left:
+                with open(path, "wb"):
+                    pass
+            os.utime(left[1], (1e9, 1e9))
+            os.utime(os.path.join(folder, "checkpoint"), (1e9, 1e9))
+            checkpoint.save(folder, content)
+            self.assertEqual([os.path.exists(path) for path in left], [True, False, True],
+                             "one that lives writes now")
+            checkpoint.remove(folder)
+            self.assertEqual(os.listdir(base), [])
+
+
+class Ranks(unittest.TestCase):
+    def test_the_meeting_of_an_earlier_run_is_over(self) -> None:
+        with tempfile.TemporaryDirectory() as work, \
+                mock.patch.dict(os.environ), mock.patch("subprocess.Popen") as started:
+            for _ in range(2):
+                started.return_value.wait.return_value = 0
+                others = processes.Processes({"work_directory": work}, 2, lambda rank, code: None)
+                self.assertEqual(others.join(), "")
+                meeting = os.environ["NOISEFLOOR_MEETING"].removeprefix("file://")
+                self.assertEqual(started.call_args.kwargs["env"]["NOISEFLOOR_MEETING"],
+                                 "file://" + meeting)
+                self.assertFalse(os.path.exists(meeting))
+                with open(meeting, "wb") as file:
+                    file.write(b"addresses of ranks that are no more")
 
 
 class Endings(unittest.TestCase):
@@ -677,6 +739,70 @@ class Runs(unittest.TestCase):
             third.restore()
             self.assertEqual([e["records"] for e in events],
                              [[[1, 0.0, "loss", 3.0], [2, 0.0, "loss", 2.0]]])
+
+    def test_a_checkpoint_that_cannot_be_written_costs_no_member(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            folder = os.path.join(work, "kept")
+            run, _ = self.made(work, checkpoints=folder, checkpoint_seconds=0.0)
+            run.evaluation([[1.0, 0.0]], [0], keep=True)
+            full = OSError(errno.ENOSPC, "No space left on device")
+            with quiet() as said:
+                for error in (full, full, PermissionError(errno.EACCES, "Permission denied")):
+                    run.step()
+                    with mock.patch("os.fsync", side_effect=error):
+                        run.checkpoint({})
+            self.assertEqual(run.notes, [
+                "no checkpoint after 1 steps: [Errno 28] No space left on device",
+                "no checkpoint after 3 steps: [Errno 13] Permission denied"])
+            self.assertEqual(said.getvalue().splitlines(), run.notes)
+            self.assertEqual(os.listdir(folder), [])
+            run.checkpoint({"at": 3})
+            again, _ = self.made(work, checkpoints=folder)
+            self.assertEqual(again.restore(), {"at": 3}, "it is tried again")
+
+    def test_no_folder_for_checkpoints_costs_no_member(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            folder = os.path.join(work, "a file", "kept")
+            with open(os.path.dirname(folder), "wb"):
+                pass
+            run, _ = self.made(work, checkpoints=folder)
+            run.stop_asked = True
+            with quiet(), self.assertRaises(errors.Interrupted):
+                run.checkpoint({})
+            self.assertIn("no checkpoint after 0 steps: [Errno 20]", run.notes[0])
+
+    def test_a_state_that_cannot_be_kept_is_a_bug(self) -> None:
+        class Unwilling:
+            def __reduce__(self) -> str:
+                raise OSError(errno.EACCES, "not me")
+
+        with tempfile.TemporaryDirectory() as work:
+            run, _ = self.made(work, checkpoints=os.path.join(work, "kept"),
+                               checkpoint_seconds=0.0)
+            with self.assertRaisesRegex(OSError, "not me"):
+                run.checkpoint({"x": Unwilling()})
+
+    def test_seconds_are_of_all_attempts(self) -> None:
+        with tempfile.TemporaryDirectory() as work, mock.patch("time.monotonic") as clock:
+            folder = os.path.join(work, "kept")
+            for began, kept, total in ((1000.0, 7.0, 9.0), (50.0, 5.0, 14.0)):
+                clock.return_value = began
+                run, _ = self.made(work, checkpoints=folder, checkpoint_seconds=0.0)
+                run.restore()
+                clock.return_value = began + kept
+                run.checkpoint({})
+                clock.return_value = began + kept + 2.0
+                self.assertEqual(run.train_seconds, total)
+
+            content = checkpoint.load(folder, "ab" * 32)
+            assert content is not None
+            del content["train_seconds"]  # As older ones are.
+            checkpoint.save(folder, checkpoint.content_of("ab" * 32, content))
+            clock.return_value = 0.0
+            run, _ = self.made(work, checkpoints=folder)
+            self.assertEqual(run.restore(), {})
+            clock.return_value = 3.0
+            self.assertEqual(run.train_seconds, 3.0)
 
     def test_without_a_folder_nothing_is_kept(self) -> None:
         with tempfile.TemporaryDirectory() as work:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -170,6 +171,47 @@ class Stops(unittest.TestCase):
                 number = file.read().split()[0]
             if "poll" in where or "select" in where or number in ("270", "23", "7", "271"):
                 return
+
+
+UNHEARD = """
+import os
+import noisefloor.member as nf
+
+EVENTS = int(os.environ.get("NOISEFLOOR_EVENTS", "-1"))
+
+def train(run):
+    run.step()
+    run.evaluation([[1.0, 0.0]], [0])
+    run.checkpoint({})
+    run.finish()
+    if run["heard"]:
+        return
+    reader, writer = os.pipe()
+    os.close(reader)
+    os.dup2(writer, EVENTS)
+    if run["diverges"]:
+        raise nf.Diverged("too far")
+
+nf.main(train, {"heard": False, "diverges": False})
+"""
+
+
+class Outcomes(unittest.TestCase):
+    def test_a_checkpoint_stays_until_the_outcome_is_told(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "unheard.py")
+            with open(path, "w") as file:
+                file.write(UNHEARD)
+            script = member.Script([sys.executable, path], {"NOISEFLOOR_CHECKPOINT_SECONDS": "0"})
+            for diverges in (False, True):
+                unheard = script.train(diverges=diverges)
+                self.assertNotIn(unheard.outcome["event"], ("done", "diverged"), unheard.said)
+                self.assertEqual(unheard.code, 0, unheard.said)
+                kept = os.listdir(script.checkpoints)
+                self.assertEqual(len(kept), 1, unheard.said)
+                shutil.rmtree(os.path.join(script.checkpoints, kept[0]))
+            self.assertEqual(script.train(heard=True).outcome["event"], "done")
+            self.assertEqual(os.listdir(script.checkpoints), [])
 
 
 class Ends(unittest.TestCase):

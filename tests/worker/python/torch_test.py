@@ -98,6 +98,28 @@ for examples, batch in ((6, 4), (8, 2)):
                          ["the last batch: 2 examples for 3 processes; expected one for each",
                           "batch_size: 2 examples for 3 processes; expected one for each"])
 
+    def test_weights_are_poked_wherever_they_lie(self) -> None:
+        code = """
+import torch
+from noisefloor.member import by_hand, settings
+from noisefloor.member.journal import Journal
+from noisefloor.member.run import Run
+import noisefloor.member as nf
+asked = by_hand.request(["--work=."], settings.schema_of(()), "script")
+asked["specification"]["noise"]["poke"]["state"] = "fixed"
+run = Run(asked, Journal(None, ""))
+for memory in (torch.contiguous_format, torch.channels_last):
+    model = torch.nn.Conv2d(3, 4, 2).to(memory_format=memory)
+    before = model.weight.detach().clone()
+    nf.torch.poke(run, model, element=30)
+    away = model.weight.abs() > before.abs()
+    print((model.weight != before).nonzero().tolist(), away.nonzero().tolist())
+"""
+        assert PYTHON is not None
+        done = subprocess.run([*PYTHON, "-c", code], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines()[1:], ["[[2, 1, 1, 0]] [[2, 1, 1, 0]]"] * 2)
+
     def test_switches_are_set_and_read_back(self) -> None:
         switches = self.script.reference().outcome["environment"]["switches"]["torch"]
         self.assertTrue(switches["deterministic_algorithms"])

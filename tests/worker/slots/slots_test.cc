@@ -115,51 +115,6 @@ TEST_F(SlotsTest, HeartbeatsNameWhatIsHeld) {
   EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(1));
 }
 
-TEST_F(SlotsTest, WhatWasNotConfirmedSinceTheLastHeartbeatIsToldAgain) {
-  (void)Connect();
-  (void)Start(7);
-  (void)Do(TrainerHello{LeaseId{7}});
-  (void)Do(TrainerRecords{LeaseId{7}, 1});
-  (void)Do(TrainerRecords{LeaseId{7}, 2});
-  (void)Do(RecordsKept{LeaseId{7}, 1});
-
-  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@2"));
-  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@2", "send started of lease 7",
-                                   "send records 2 to 2 of lease 7"));
-  (void)Do(RecordsKept{LeaseId{7}, 2});
-  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@2"));
-}
-
-TEST_F(SlotsTest, AnEndIsToldUntilItIsSettled) {
-  (void)Connect();
-  (void)Start(7);
-  (void)Do(TrainerEnded{LeaseId{7}});
-  (void)Do(Delivered{LeaseId{7}});
-
-  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@0"));
-  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@0", "send finished of lease 7"));
-  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@0", "send finished of lease 7"));
-  EXPECT_THAT(Do(Settled{LeaseId{7}}), ElementsAre("forget lease 7"));
-}
-
-TEST_F(SlotsTest, ANewSessionHearsEverythingThatIsNotConfirmed) {
-  (void)Connect();
-  (void)Start(7);
-  (void)Do(TrainerHello{LeaseId{7}});
-  (void)Do(TrainerRecords{LeaseId{7}, 1});
-  (void)Do(RecordsKept{LeaseId{7}, 1});
-  EXPECT_THAT(Do(Disconnected{}), IsEmpty());
-  EXPECT_THAT(Do(TrainerRecords{LeaseId{7}, 2}), IsEmpty());
-  EXPECT_THAT(Do(TrainerRecords{LeaseId{7}, 3}), IsEmpty());
-
-  EXPECT_THAT(Connect(), ElementsAre("send started of lease 7", "send records 2 to 3 of lease 7"));
-
-  (void)Do(Disconnected{});
-  (void)Do(TrainerEnded{LeaseId{7}});
-  EXPECT_THAT(Do(Delivered{LeaseId{7}}), IsEmpty());
-  EXPECT_THAT(Connect(), ElementsAre("send records 2 to 3 of lease 7", "send finished of lease 7"));
-}
-
 TEST_F(SlotsTest, ALeaseThatCannotBeRenewedIsGivenUpButItsEndIsStillReported) {
   (void)Connect();
   (void)Start(7);
@@ -172,7 +127,8 @@ TEST_F(SlotsTest, ALeaseThatCannotBeRenewedIsGivenUpButItsEndIsStillReported) {
   EXPECT_THAT(Wait(3), ElementsAre("kill trainer of lease 7"));
   EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
   EXPECT_THAT(Do(Delivered{LeaseId{7}}), IsEmpty());
-  EXPECT_THAT(Connect(), ElementsAre("send finished of lease 7"));
+  EXPECT_THAT(Connect(), ElementsAre("deliver lease 7"));
+  EXPECT_THAT(Do(Delivered{LeaseId{7}}), ElementsAre("send finished of lease 7"));
 }
 
 TEST_F(SlotsTest, HeartbeatsKeepALeaseAlive) {
@@ -227,7 +183,8 @@ TEST_F(SlotsTest, ASpooledResultOutlivesAnyDisconnection) {
   (void)Do(ResultFound{LeaseId{5}, 0});
   (void)Do(Delivered{LeaseId{5}});
   EXPECT_THAT(Wait(100000), IsEmpty());
-  EXPECT_THAT(Connect(), ElementsAre("send finished of lease 5"));
+  EXPECT_THAT(Connect(), ElementsAre("deliver lease 5"));
+  EXPECT_THAT(Do(Delivered{LeaseId{5}}), ElementsAre("send finished of lease 5"));
 }
 
 TEST_F(SlotsTest, ANewSessionMayGiveANumberForTheSecondTime) {
@@ -545,14 +502,6 @@ TEST_F(SlotsTest, WhatWaitsForATrainersEndNeedsNoTick) {
   (void)Start(7);
   (void)Start(8);
   EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(1)) << "the heartbeat";
-}
-
-TEST_F(SlotsTest, AReconnectingWorkerSaysAgainThatItDrains) {
-  (void)Connect();
-  (void)Start(7);
-  (void)Do(Drain{});
-  (void)Do(Disconnected{});
-  EXPECT_THAT(Connect(), ElementsAre("send draining"));
 }
 
 TEST_F(SlotsTest, MessagesAboutUnknownLeasesChangeNothing) {

@@ -1,6 +1,8 @@
 #include "worker/trainer/checkpoint/checkpoint_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <utility>
@@ -85,11 +87,13 @@ CheckpointFolder::Found CheckpointFolder::Load(
 }
 
 // Its writer may have been killed when all was written and the last folders were not yet synced.
+// Somebody has come back for it: others do not take it for stale.
 void CheckpointFolder::Settle(const std::string& name) {
   (void)files_.SyncFolder(folder_ + "/" + name);
   (void)files_.SyncFolder(folder_ + "/" + kKept);
   (void)files_.SyncFolder(folder_);
   (void)files_.SyncFolder(base_);
+  (void)utimensat(AT_FDCWD, folder_.c_str(), nullptr, 0);  // May be another user's.
 }
 
 absl::StatusOr<Checkpoint> CheckpointFolder::LoadOne(const std::string& name,
@@ -183,13 +187,18 @@ absl::Status CheckpointFolder::Keep(const std::vector<KeptFile>& kept,
   const std::string folder = folder_ + "/" + kKept;
   NF_RETURN_IF_ERROR(files_.MakeFolder(folder).status());
   for (const KeptFile& file : kept) {
-    if (whole_.contains(file.sha256)) continue;
+    const std::string to = folder + "/" + file.sha256;
+    if (whole_.contains(file.sha256)) {
+      // Another process may have taken the folder for stale and removed it.
+      const auto about = files_.Inspect(to);
+      if (about.ok() && about->size_bytes == file.size_bytes) continue;
+    }
     NF_ASSIGN_OR_RETURN(const std::string content,
                         ReadFile(work_directory + "/" + file.name, kMostKeptBytes, files_));
     if (Sha256Hex(content) != file.sha256) {
       return InvalidInput(work_directory + "/" + file.name + ": it is not what was told of");
     }
-    NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/" + file.sha256, content, files_));
+    NF_RETURN_IF_ERROR(WriteFileAtomically(to, content, files_));
     whole_.insert(file.sha256);
   }
   return files_.SyncFolder(folder_);

@@ -6,7 +6,7 @@ import { el, estimate, nothing, number, section, table, withInterval } from "./f
 import { fitted, leftMargin, oneLine, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
-import { Cohort, finite, Study } from "./study";
+import { bounded, Cohort, finite, percent, Study } from "./study";
 
 const MOST_CLASSES = 30;
 const MOST_SETTINGS = 4;
@@ -55,7 +55,7 @@ export function classes(study: Study, palette: Palette): HTMLElement {
     const churn = finite(k.churn.value);
     if (churn === undefined) return [];
     return [{ setting: setting(c, study), hardware: c.hardware, name: k.name || String(k.label), churn: churn * 100,
-      low: (finite(k.churn.low) ?? churn) * 100, high: (finite(k.churn.high) ?? churn) * 100, examples: k.examples, n: k.churn.n,
+      low: percent(k.churn.low), high: percent(k.churn.high), examples: k.examples, n: k.churn.n,
       text: `${k.name || k.label}: ${oneLine(setting(c, study), c.hardware)}\nchurn ${withInterval(k.churn)}\nSD of accuracy ${number(k.accuracy_sd.value, "fraction")}\n${k.examples > 0 ? `${k.examples} examples, ` : ""}n = ${k.churn.n}` }];
   }));
   if (data.length === 0) return section("Who pays?", nothing(study, "No cohort with free sources that learned something has two members with predictions."));
@@ -78,7 +78,7 @@ export function classes(study: Study, palette: Palette): HTMLElement {
         color: palette,
         marks: [
           Plot.frame({ stroke: GRID }),
-          Plot.ruleY(data, { fx: "setting", fy: "name", y: "hardware", x1: "low", x2: "high", stroke: "hardware", strokeWidth: 1.4 }),
+          Plot.ruleY(bounded(data), { fx: "setting", fy: "name", y: "hardware", x1: "low", x2: "high", stroke: "hardware", strokeWidth: 1.4 }),
           Plot.dot(data, { fx: "setting", fy: "name", y: "hardware", x: "churn", fill: "hardware", r: 2.8, title: "text" }),
         ],
         style: { background: "none", color: INK, fontSize: "11px" },

@@ -3,12 +3,13 @@ import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, titledTable, wide } from "./figure";
 import { el, estimate, pCell, section, table } from "./format";
-import { fitted, leftMargin } from "./labels";
+import { fitted, leftMargin, oneLine } from "./labels";
 import { ACCENT, GRID, INK } from "./palette";
 import { pathOf } from "./paths";
-import { Contrast, FigureContrast, finite, Study } from "./study";
+import { bounded, Contrast, FigureContrast, finite, percent, Study } from "./study";
 
 const MOST = 30;
+const WIDTH = 900;
 const SHOWN = ACCENT;
 const NOT_SHOWN = "#777777";
 
@@ -22,8 +23,11 @@ function sides(contrast: Contrast): string {
   return `${contrast.subject}: ${contrast.b} − ${contrast.a}`;
 }
 
+/** Of two lines where one has no room. */
 function row(contrast: Contrast): string {
-  return [sides(contrast), contrast.plan, contrast.over].filter((part) => part !== "").join(", ");
+  const parts = [sides(contrast), oneLine(contrast.plan, contrast.over)].filter((part) => part !== "");
+  const line = parts.join(", ");
+  return fitted(WIDTH)(line) === line ? line : parts.join("\n");
 }
 
 function points(all: Contrast[], name: FigureContrast["figure"]) {
@@ -31,9 +35,7 @@ function points(all: Contrast[], name: FigureContrast["figure"]) {
     const found = contrast.figures.find((f) => f.figure === name);
     const value = finite(found?.estimate.value);
     if (found === undefined || value === undefined) return [];
-    const low = finite(found.estimate.low) ?? value;
-    const high = finite(found.estimate.high) ?? value;
-    return [{ row: row(contrast), value: value * 100, low: low * 100, high: high * 100, shown: found.shown, text: contrast.text }];
+    return [{ row: row(contrast), value: value * 100, low: percent(found.estimate.low), high: percent(found.estimate.high), shown: found.shown, text: contrast.text }];
   });
 }
 
@@ -42,13 +44,14 @@ function forest(all: Contrast[], { figure: name, label }: (typeof DRAWN)[number]
   const rows = [...new Set(data.map((d) => d.row))];
   const colour = (d: { shown: boolean }) => (d.shown ? SHOWN : NOT_SHOWN);
   return wide(plot(label, {
-    width: 900, marginLeft: leftMargin(rows, 900), marginRight: 16, marginTop: 8, marginBottom: 44, height: 56 + rows.length * 24,
+    width: WIDTH, marginLeft: leftMargin(rows, WIDTH), marginRight: 16, marginTop: 8, marginBottom: 44,
+    height: 56 + rows.length * (rows.some((name) => name.includes("\n")) ? 36 : 24),
     x: { label, grid: true, zero: true, nice: true },
-    y: { domain: rows, label: null, tickFormat: fitted(900) },
+    y: { domain: rows, label: null, tickFormat: fitted(WIDTH) },
     marks: [
       Plot.frame({ stroke: GRID }),
       Plot.ruleX([0], { stroke: INK }),
-      Plot.ruleY(data, { y: "row", x1: "low", x2: "high", stroke: colour, strokeWidth: 2 }),
+      Plot.ruleY(bounded(data), { y: "row", x1: "low", x2: "high", stroke: colour, strokeWidth: 2 }),
       Plot.dot(data, { y: "row", x: "value", fill: (d) => (d.shown ? SHOWN : "white"), stroke: colour, strokeWidth: 2, r: 4, title: "text" }),
     ],
     style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
@@ -60,6 +63,7 @@ export function contrasts(study: Study): HTMLElement | null {
   const all = study.contrasts;
   if (all.length === 0) return null;
   const first = all.slice(0, MOST);
+  const drawn = DRAWN.filter(({ figure: name }) => points(first, name).length > 0);
   const rows = all.map((contrast) => [
     el("span", { class: "cohort", title: contrast.text }, sides(contrast) + (contrast.under_trained ? " †" : contrast.stacks_differ ? " (stacks differ)" : "")),
     contrast.plan === "" ? "–" : contrast.plan, contrast.over,
@@ -73,12 +77,12 @@ export function contrasts(study: Study): HTMLElement | null {
   ]);
   return section("Does it matter which?",
     "Every value of an axis against the first, every two plans that let something vary, every two hardware classes and stacks: each side is the mean over all settings that have both. Draw by draw: where both sides share their draws they move together, so that the difference is known far better than each side. One correction (a weighted Holm: two thirds of the level for shifts of the mean answer by hardware or stack, where there are any) covers every p of these contrasts and of those shifts; classes, groups and examples have corrections of their own.",
-    figure("B minus A with 95 % intervals, each on its own; filled: shown after the correction.",
+    drawn.length === 0 ? null : figure("B minus A with 95 % intervals, each on its own; filled: shown after the correction.",
       () => DRAWN.flatMap(({ figure: name }) => points(first, name).map((d) => ({ figure: name, contrast: d.row, value_percent: d.value, low_percent: d.low, high_percent: d.high, shown: String(d.shown) }))),
       el("div", { class: "legend" },
         el("span", {}, el("i", { style: `background:${SHOWN}` }), "shown, p ≤ 0.05 after Holm"),
         el("span", {}, el("i", { style: `background:${NOT_SHOWN}` }), "not shown")),
-      ...DRAWN.map((drawn) => forest(first, drawn)),
+      ...drawn.map((of) => forest(first, of)),
       all.length > MOST ? el("p", { class: "facts" }, `The first ${MOST} of ${all.length} are drawn; the table has all.`) : null),
     el("details", {},
       el("summary", {}, "Each contrast in words"),

@@ -86,7 +86,7 @@ function rowsOf(study: Study, facets: string[], places: Places) {
     { metric: c.metric, setting: places.get(c.cell)?.facet, hardware: places.get(c.cell)?.hardware, member: m.id, epoch: c.epochs[i], value: v ?? undefined }))));
 }
 
-const FEW_CLASSES = 20;  // Of which the five likeliest say nothing.
+const FEW_CLASSES = 5;  // Of which the five likeliest are all.
 
 export function curves(study: Study, palette: Palette): HTMLElement {
   const places = placesOf(study);

@@ -6,7 +6,7 @@ import { el, estimate, section, table, withInterval } from "./format";
 import { fitted, leftMargin } from "./labels";
 import { ACCENT, ACCENT_LIGHT, GRID, INK } from "./palette";
 import { pathOf } from "./paths";
-import { finite, SourceDecomposition, Study } from "./study";
+import { bounded, finite, percent, SourceDecomposition, Study } from "./study";
 
 const MOST = 8;
 const KINDS = [
@@ -30,9 +30,7 @@ function dataOf(of: SourceDecomposition) {
     const known = KINDS.find((k) => k.kind === kind);
     const value = finite(share.value);
     if (known === undefined || value === undefined) return [];
-    const low = finite(share.low) ?? value;
-    const high = finite(share.high) ?? value;
-    return [{ source: sources.join(" x "), kind: known.label, value: value * 100, low: low * 100, high: high * 100, n: share.n,
+    return [{ source: sources.join(" x "), kind: known.label, value: value * 100, low: percent(share.low), high: percent(share.high), n: share.n,
       text: `${sources.join(" x ")}, ${known.label}\n${withInterval(share)} of the ${name(of)}\nn = ${share.n}` }];
   });
 }
@@ -49,7 +47,7 @@ function bars(of: SourceDecomposition): Element {
     marks: [
       Plot.frame({ stroke: GRID }),
       Plot.ruleX([0], { stroke: INK }),
-      Plot.ruleY(data, { fy: "source", y: "kind", x1: "low", x2: "high", stroke: "kind", strokeWidth: 2 }),
+      Plot.ruleY(bounded(data), { fy: "source", y: "kind", x1: "low", x2: "high", stroke: "kind", strokeWidth: 2 }),
       Plot.dot(data, { fy: "source", y: "kind", x: "value", fill: "kind", r: 4, title: "text" }),
     ],
     style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
@@ -60,7 +58,7 @@ function bars(of: SourceDecomposition): Element {
 export function decompositions(study: Study): HTMLElement | null {
   const all = study.decompositions;
   if (all.length === 0) return null;
-  const drawn = all.filter((of) => of.figure === "churn");
+  const drawn = all.filter((of) => of.figure === "churn" && dataOf(of).length > 0);
   const rows = all.flatMap((of) => of.shares.map((share, k) => [
     name(of) + (of.under_trained ? " (under-trained)" : ""),
     share.kind.replace("_", " "), share.kind === "additive" ? "all sources" : share.sources.join(" x "),
@@ -68,7 +66,7 @@ export function decompositions(study: Study): HTMLElement | null {
   ]));
   return section("Where does it come from?",
     "Trainings that share the draws of some sources and not of others tell what each source does. Alone: what it does by itself, and what goes when it is held and the others are not. With all it acts through: what it makes when all others are held, which also counts what it does together with others; over all sources these add up to more than the whole. What was not trained to be told is absent.",
-    figure(`Shares of each source in the churn of two trainings that have nothing in common; 95 % intervals${drawn.some((of) => dataOf(of).some((d) => d.low === d.high)) ? ", where enough draws give one" : ""}.`,
+    drawn.length === 0 ? null : figure(`Shares of each source in the churn of two trainings that have nothing in common; 95 % intervals${drawn.some((of) => dataOf(of).some((d) => d.low === undefined)) ? ", where enough draws give one" : ""}.`,
       () => drawn.flatMap((of) => dataOf(of).map((d) => ({ setting: of.setting, source: d.source, share: d.kind, value_percent: d.value, low_percent: d.low, high_percent: d.high, n: d.n }))),
       el("div", { class: "legend" }, ...KINDS.map((k) => el("span", {}, el("i", { style: `background:${k.colour}` }), k.label))),
       ...drawn.slice(0, MOST).map(bars),

@@ -5,7 +5,7 @@ import { figure, legend, titledTable, wide } from "./figure";
 import { el, estimate, section, table, withInterval } from "./format";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
-import { Cohort, CohortEnsembles, finite, Study } from "./study";
+import { bounded, Cohort, CohortEnsembles, finite, Study } from "./study";
 
 const SCORES = [
   { key: "log_loss", label: "log loss (nats)" },
@@ -19,7 +19,7 @@ function dataOf(cohorts: CohortEnsembles[], study: Study, key: "log_loss" | "bri
     const value = finite(e.value);
     if (value === undefined) return [];
     return [{ cell: of.cell, label: of.label, hardware: hardware.get(of.cell)?.hardware ?? "any", size: scores.size,
-      value, low: finite(e.low) ?? value, high: finite(e.high) ?? value, n: e.n,
+      value, low: finite(e.low), high: finite(e.high), n: e.n,
       text: `${of.label}: ${scores.size === 1 ? "one member" : `${scores.size} members`}\n${withInterval(e)}\nn = ${e.n}` }];
   }));
 }
@@ -35,7 +35,7 @@ function chart(cohorts: CohortEnsembles[], study: Study, palette: Palette, score
     marks: [
       Plot.frame({ stroke: GRID }),
       Plot.line(data, { x: "size", y: "value", z: "cell", stroke: "hardware" }),
-      Plot.ruleX(data, { x: "size", y1: "low", y2: "high", stroke: "hardware", strokeOpacity: 0.6 }),
+      Plot.ruleX(bounded(data), { x: "size", y1: "low", y2: "high", stroke: "hardware", strokeOpacity: 0.6 }),
       Plot.dot(data, { x: "size", y: "value", fill: "hardware", r: 3.5, title: "text" }),
     ],
     style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },

@@ -7,7 +7,7 @@ import { figure, legend } from "./figure";
 import { shortPairs } from "./hardware";
 import { fitted, leftMargin, oneLine, overBlocks, rowHeight, setting } from "./labels";
 import { GRID, INK, Palette } from "./palette";
-import { Cohort, Comparison, Estimate, finite, Study } from "./study";
+import { bounded, Cohort, Comparison, Estimate, finite, percent, Study } from "./study";
 
 const MOST_GROUPS = 40;
 const MOST_PAIRS = 6;  // Beyond, pairs of classes share a row, hollow and without intervals.
@@ -26,7 +26,6 @@ interface Dot {
 function dot(group: string, row: string, e: Estimate, what: string): Dot[] {
   const value = finite(e.value);
   if (value === undefined) return [];
-  const percent = (v: Estimate["low"]) => (finite(v) === undefined ? undefined : (finite(v) ?? 0) * 100);
   return [{ group, row, value: value * 100, low: percent(e.low), high: percent(e.high), n: e.n,
     text: `${oneLine(group, row)}\n${what} ${withInterval(e)}\nn = ${e.n}` }];
 }
@@ -57,7 +56,7 @@ function dots(data: Dot[], palette: Palette, groups: string[], rows: number, lab
     color: palette,
     marks: [
       Plot.frame({ stroke: GRID }),
-      Plot.ruleY(data.filter((d) => d.low !== undefined), { fy: "group", y: "row", x1: "low", x2: "high", stroke: "row", strokeWidth: 2.2 }),
+      Plot.ruleY(bounded(data), { fy: "group", y: "row", x1: "low", x2: "high", stroke: "row", strokeWidth: 2.2 }),
       Plot.dot(data, { fy: "group", y: "row", x: "value", fill: "row", r: 4.2, title: "text" }),
     ],
   });
@@ -88,9 +87,9 @@ function aroundOne(values: number[]): { domain?: [number, number] } {
   return first !== undefined && values.every((v) => Math.abs(v - first) < 1e-9) ? { domain: [first - 1, first + 1] } : {};
 }
 
-function everyMember(points: Point[], means: Dot[], palette: Palette, groups: string[]): Element {
+function everyMember(points: Point[], means: Dot[], palette: Palette, groups: string[], rows: number): Element {
   return plot("Top-1 of every member", {
-    ...frame(groups, palette.domain.length),
+    ...frame(groups, rows),
     x: { label: "top-1 (%)", grid: true, nice: true, ...aroundOne([...points.map((p) => p.top1), ...means.map((d) => d.value)]) },
     y: { domain: palette.domain, axis: null, padding: 0.4 },
     color: palette,
@@ -111,7 +110,8 @@ function changes(study: Study, groups: string[]): Change[] {
   const pair = shortPairs(study.hardware, "hardware");
   return study.hardware.flatMap((h: Comparison) => {
     const like = study.cohorts.find((c) => [...h.cells_a, ...h.cells_b].includes(c.cell));
-    if (h.pairs === 0 || !like || !groups.includes(setting(like, study))) return [];
+    // Of other stacks, too, it is not the hardware only.
+    if (h.pairs === 0 || h.mixes_stacks || !like || !groups.includes(setting(like, study))) return [];
     const group = h.cells_a.length > 1 ? overBlocks(like, study) : setting(like, study);
     const [a, b] = [finite(h.churn_within_a.value), finite(h.churn_within_b.value)];
     const floor = a === undefined || b === undefined ? undefined : (a + b) * 50;
@@ -121,15 +121,19 @@ function changes(study: Study, groups: string[]): Change[] {
   });
 }
 
+function pairsOf(data: Change[]): string[] {
+  return [...new Set(data.map((d) => d.row))];
+}
+
 /** Rows of a setting; 0 without pairs. */
 function rowsOfPairs(data: Change[]): number {
-  const pairs = new Set(data.map((d) => d.row)).size;
+  const pairs = pairsOf(data).length;
   return pairs <= MOST_PAIRS ? pairs : 2;
 }
 
 function onlyTheHardware(data: Change[], rows: number): Element {
   const groups = [...new Set(data.map((d) => d.group))];
-  const pairs = [...new Set(data.map((d) => d.row))];
+  const pairs = pairsOf(data);
   const apart = pairs.length <= MOST_PAIRS;
   const y = apart ? "row" : () => "";
   return plot("Churn from changing only the hardware", {
@@ -140,39 +144,82 @@ function onlyTheHardware(data: Change[], rows: number): Element {
     marks: [
       Plot.frame({ stroke: GRID }),
       Plot.tickX(data.filter((d) => d.floor !== undefined), { fy: "group", y, x: "floor", stroke: "var(--soft)", strokeWidth: 2 }),
-      ...(apart ? [Plot.ruleY(data.filter((d) => d.low !== undefined), { fy: "group", y, x1: "low", x2: "high", stroke: INK, strokeWidth: 1.6 })] : []),
+      ...(apart ? [Plot.ruleY(bounded(data), { fy: "group", y, x1: "low", x2: "high", stroke: INK, strokeWidth: 1.6 })] : []),
       Plot.dot(data, { fy: "group", y, x: "value", ...(apart ? { fill: INK } : { stroke: INK, strokeOpacity: 0.5, fill: "none" }), r: 3.6, title: "text" }),
     ],
   });
 }
 
-export function figureOne(study: Study, palette: Palette): HTMLElement {
+interface Data {
+  points: Point[];
+  means: Dot[];
+  spread: Dot[];
+  churn: Dot[];
+  hardware: Change[];
+}
+
+interface Panel {
+  title: string;
+  said: string;  // In the caption.
+  rows: number;  // Of a setting.
+  bars: boolean;  // It draws intervals.
+  drawing: (rows: number) => Element;
+}
+
+function saidOfHardware(study: Study, data: Change[]): string {
+  return [
+    "churn of pairs that share every draw and differ in their hardware, with Student's t over draws",
+    ...(data.some((d) => d.floor !== undefined) ? ["; grey: the noise floor, the mean of the churn inside the two classes"] : []), ".",
+    ...(study.hardware.some((h) => h.mixes_stacks && h.pairs > 0) ? [" Without pairs whose stacks differ as well."] : []),
+    ...(pairsOf(data).length > MOST_PAIRS ? [" All pairs of classes share a row, without intervals; the table has them."] : []),
+  ].join("");
+}
+
+/** Those that have something to show: no empty frames. */
+function panelsOf(study: Study, { points, means, spread, churn, hardware }: Data, palette: Palette, groups: string[]): Panel[] {
+  const classes = palette.domain.length;
+  const bars = (data: Dot[]) => bounded(data).length > 0;
+  const all: (Panel & { there: boolean })[] = [
+    { there: points.length + means.length > 0, title: "Every member", rows: classes, bars: false,
+      said: "top-1 of every member (circles) and its mean.",
+      drawing: (rows) => everyMember(points, means, palette, groups, rows) },
+    { there: spread.length > 0, title: "Spread of accuracy", rows: classes, bars: bars(spread),
+      said: "standard deviation of top-1 over members; its intervals assume normal values.",
+      drawing: (rows) => dots(spread, palette, groups, rows, "SD of top-1 (percentage points)", "Standard deviation of top-1") },
+    { there: churn.length > 0, title: "Churn inside a class", rows: classes, bars: bars(churn),
+      said: "churn, the share of test examples on which two members of a cohort disagree, mean over pairs; intervals leave out one member from all its pairs.",
+      drawing: (rows) => dots(churn, palette, groups, rows, "churn (%)", "Churn inside a class") },
+    { there: hardware.length > 0, title: "Changing only the hardware", rows: rowsOfPairs(hardware),
+      bars: bars(hardware) && pairsOf(hardware).length <= MOST_PAIRS,
+      said: saidOfHardware(study, hardware), drawing: (rows) => onlyTheHardware(hardware, rows) },
+  ];
+  return all.filter((p) => p.there);
+}
+
+/** Nothing where members have neither answers nor top-1. */
+export function figureOne(study: Study, palette: Palette): HTMLElement | null {
   const measured = study.cohorts.filter((c) => c.counts.done > 0);
   const all = [...new Set(study.cohorts.map((c) => setting(c, study)))];
   const known = [...new Set(measured.map((c) => setting(c, study)))];
   const groups = known.slice(0, MOST_GROUPS);
   const cohorts = measured.filter((c) => groups.includes(setting(c, study)));
   const of = (pick: (c: Cohort) => Estimate, what: string) => cohorts.flatMap((c) => dot(setting(c, study), c.hardware, pick(c), what));
-  const points = memberPoints(study, cohorts);
-  const panels: { panel: string; data: Dot[] }[] = [
-    { panel: "mean of top-1", data: of((c) => c.accuracy, "mean of top-1") },
-    { panel: "SD of top-1", data: of((c) => c.accuracy_sd, "SD of top-1") },
-    { panel: "churn inside a class", data: of((c) => c.churn, "churn") },
-    { panel: "only the hardware", data: changes(study, groups) },
-  ];
-  const [means, spread, churn, hardware] = panels.map((p) => p.data) as [Dot[], Dot[], Dot[], Change[]];
+  const data: Data = {
+    points: memberPoints(study, cohorts), means: of((c) => c.accuracy, "mean of top-1"), spread: of((c) => c.accuracy_sd, "SD of top-1"),
+    churn: of((c) => c.churn, "churn"), hardware: changes(study, groups),
+  };
+  const named: [string, Dot[]][] = [["mean of top-1", data.means], ["SD of top-1", data.spread], ["churn inside a class", data.churn], ["only the hardware", data.hardware]];
   const rows = [
-    ...points.map((p) => ({ panel: "every member", setting: p.group, row: p.row, member: p.member, value_percent: p.top1 })),
-    ...panels.flatMap((p) => p.data.map((d) => ({ panel: p.panel, setting: d.group, row: d.row, value_percent: d.value, low_percent: d.low, high_percent: d.high, n: d.n }))),
+    ...data.points.map((p) => ({ panel: "every member", setting: p.group, row: p.row, member: p.member, value_percent: p.top1 })),
+    ...named.flatMap(([name, some]) => some.map((d) => ({ panel: name, setting: d.group, row: d.row, value_percent: d.value, low_percent: d.low, high_percent: d.high, n: d.n }))),
   ];
-  const beside = Math.max(palette.domain.length, rowsOfPairs(hardware));  // Equally high.
-  const last = hardware.length === 0 ? "" : " d: churn of pairs that share every draw and differ in their hardware, with Student's t over draws; grey: the noise floor, the mean of the churn inside the two classes." + (rowsOfPairs(hardware) > 0 && new Set(hardware.map((d) => d.row)).size > MOST_PAIRS ? " All pairs of classes share a row, without intervals; the table has them." : "");
-  return figure(`a: top-1 of every member (circles) and its mean. b: standard deviation of top-1 over members; its intervals assume normal values. c: churn, the share of test examples on which two members of a cohort disagree, mean over pairs; intervals leave out one member from all its pairs.${last} Bars are 95 % intervals.${known.length < all.length ? ` Without ${all.length - known.length} of ${all.length} plans and settings, in which no member is done.` : ""}${groups.length < known.length ? ` The first ${groups.length} of ${known.length} plans and settings; the table has all.` : ""}`,
+  const panels = panelsOf(study, data, palette, groups);
+  if (panels.length === 0) return null;
+  const letter = (i: number) => "abcd".charAt(i);
+  // As high as its neighbour.
+  const height = (i: number) => Math.max(panels[i]?.rows ?? 0, panels[i ^ 1]?.rows ?? 0);
+  return figure(`${panels.map((p, i) => `${letter(i)}: ${p.said}`).join(" ")}${panels.some((p) => p.bars) ? " Bars are 95 % intervals." : ""}${known.length < all.length ? ` Without ${all.length - known.length} of ${all.length} plans and settings, in which no member is done.` : ""}${groups.length < known.length ? ` The first ${groups.length} of ${known.length} plans and settings; the table has all.` : ""}`,
     () => rows,
     legend(palette),
-    el("div", { class: "pair" },
-      panel("a", "Every member", everyMember(points, means, palette, groups)),
-      panel("b", "Spread of accuracy", dots(spread, palette, groups, palette.domain.length, "SD of top-1 (percentage points)", "Standard deviation of top-1")),
-      panel("c", "Churn inside a class", dots(churn, palette, groups, beside, "churn (%)", "Churn inside a class")),
-      hardware.length ? panel("d", "Changing only the hardware", onlyTheHardware(hardware, beside)) : null));
+    el("div", { class: "pair" }, ...panels.map((p, i) => panel(letter(i), p.title, p.drawing(height(i))))));
 }

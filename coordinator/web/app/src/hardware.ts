@@ -6,7 +6,7 @@ import { el, estimate, nothing, pCell, section, table, withInterval } from "./fo
 import { fewOfEach, fitted, leftMargin } from "./labels";
 import { ACCENT, ACCENT_LIGHT, GRID, INK } from "./palette";
 import { pathOf } from "./paths";
-import { Estimate, Comparison, finite, SettingTest, Study } from "./study";
+import { bounded, Estimate, Comparison, finite, percent, SettingTest, Study } from "./study";
 
 const KINDS = ["within A", "within B", "across, same replicate", "across, other replicates"];
 // Shades: colours mean hardware.
@@ -64,7 +64,7 @@ function points(comparisons: Comparison[], factor: Factor) {
       const value = finite(e.value);
       if (value === undefined) return [];
       return [{ group: group(h), kind, value: value * 100, n: e.n, text: `${group(h)}\n${kind}: churn ${withInterval(e)}\nn = ${e.n}`,
-        low: (finite(e.low) ?? value) * 100, high: (finite(e.high) ?? value) * 100 }];
+        low: percent(e.low), high: percent(e.high) }];
     });
   });
 }
@@ -114,7 +114,7 @@ function compared(study: Study, factor: Factor, comparisons: Comparison[], tests
         color: { domain: KINDS, range: COLOURS },
         marks: [
           Plot.frame({ stroke: GRID }),
-          Plot.ruleY(drawn, { fy: "group", y: "kind", x1: "low", x2: "high", stroke: "kind", strokeWidth: 2 }),
+          Plot.ruleY(bounded(drawn), { fy: "group", y: "kind", x1: "low", x2: "high", stroke: "kind", strokeWidth: 2 }),
           Plot.dot(drawn, { fy: "group", y: "kind", x: "value", fill: "kind", r: 3.6, title: "text" }),
         ],
         style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },

@@ -76,8 +76,7 @@ function square(squares: Square[], count: number, side: number, top: number, sai
 
 function cohorts(study: Study, all: Run[]): Element {
   const squares = betweenCohorts(study, all);
-  const known = squares.flatMap((s) => (s.churn === undefined ? [] : [s.churn]));
-  const middle = (Math.max(...known) + Math.min(...known)) / 2;
+  const middle = squares.reduce((most, s) => Math.max(most, s.churn ?? 0), 0) / 2;  // Colours begin at 0.
   const numbers = all.map((run, i) => ({ i, label: `${i + 1}  ${run.label}` }));
   const centre = (d: { i: number }) => d.i + 0.5;
   return square(squares, all.length, Math.min(560, Math.max(300, all.length * 44)), 28, "Churn between cohorts", [

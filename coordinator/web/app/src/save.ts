@@ -10,8 +10,13 @@ export function offer(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);  // The browser reads it meanwhile.
 }
 
+// Signed, as text: no spreadsheet computes anything of it.
+const NUMBER = /^-((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)$/i;
+
+/** As common/base/csv.cc does: no text is a formula. */
 function field(value: string | number | undefined): string {
-  const text = value === undefined ? "" : String(value).replaceAll("\n", ", ");
+  const formula = typeof value === "string" && /^[=+\-@\t\r]/.test(value) && !NUMBER.test(value);
+  const text = value === undefined ? "" : (formula ? "'" : "") + String(value).replaceAll("\n", ", ");
   return /[",\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

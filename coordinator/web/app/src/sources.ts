@@ -7,7 +7,7 @@ import { el, estimate, nothing, section, table, withInterval } from "./format";
 import { besides, fitted, leftMargin, oneLine, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
-import { Cohort, finite, Study } from "./study";
+import { bounded, Cohort, finite, percent, Study } from "./study";
 
 export function control(study: Study): HTMLElement {
   const mark = { identical: "✓ identical", different: "✗ different", unproved: "? unproved" };
@@ -61,8 +61,8 @@ function ticksAt(values: number[], place: (v: number) => number): { ticks: numbe
 interface AxisPoint {
   x: number;
   y: number;
-  low: number;
-  high: number;
+  low: number | undefined;
+  high: number | undefined;
   said: string;
   n: number;
   plan: string;
@@ -77,7 +77,7 @@ function axisPoints(study: Study, path: string): AxisPoint[] {
     const e = c.any_disagreement;
     const y = finite(e.value);
     if (!x || y === undefined) return [];
-    return [{ x: Number(x.value), y: y * 100, low: (finite(e.low) ?? y) * 100, high: (finite(e.high) ?? y) * 100,
+    return [{ x: Number(x.value), y: y * 100, low: percent(e.low), high: percent(e.high),
       said: withInterval(e), n: e.n, plan: c.plan, hardware: c.hardware, besides: besides(c, study, path), under_trained: c.under_trained }];
   });
 }
@@ -117,7 +117,7 @@ function againstAxis(study: Study, path: string, palette: Palette): HTMLElement 
       marks: [
         Plot.frame({ stroke: GRID }),
         Plot.line(data, { ...place, y: "y", stroke: "hardware", sort: (d: AxisPoint) => d.x }),
-        Plot.ruleX(data, { ...place, y1: "low", y2: "high", stroke: "hardware" }),
+        Plot.ruleX(bounded(data), { ...place, y1: "low", y2: "high", stroke: "hardware" }),
         Plot.dot(data.filter((d) => !d.under_trained), { ...place, y: "y", stroke: "hardware", fill: "hardware", r: 3.5, title }),
         Plot.dot(data.filter((d) => d.under_trained), { ...place, y: "y", stroke: "hardware", fill: "var(--paper)", r: 3.5, title }),
       ],

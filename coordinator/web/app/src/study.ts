@@ -403,3 +403,14 @@ export interface Study {
 export function finite(value: Num | undefined): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
+
+/** The same in per cent: an estimate without an interval has no bounds. */
+export function percent(value: Num | undefined): number | undefined {
+  const known = finite(value);
+  return known === undefined ? undefined : known * 100;
+}
+
+/** Those with an interval: the others have no rule, rather than one of no width. */
+export function bounded<D extends { low: number | undefined; high: number | undefined }>(data: D[]): D[] {
+  return data.filter((d) => d.low !== undefined && d.high !== undefined);
+}

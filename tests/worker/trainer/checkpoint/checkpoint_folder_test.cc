@@ -206,6 +206,24 @@ TEST_F(CheckpointFolderTest, ADamagedKeptFileIsWrittenAnew) {
   EXPECT_THAT(Names(m_ + "kept"), SizeIs(1)) << "what nothing names any more is gone";
 }
 
+// As another trainer does that takes it for stale.
+TEST_F(CheckpointFolderTest, WhatIsRemovedWhileItsMemberTrainsIsWrittenAnew) {
+  CheckpointFolder folder = Folder();
+  ASSERT_TRUE(folder.Open().ok());
+  ASSERT_TRUE(Write(folder, 2).ok());
+  ASSERT_TRUE(disk_.RemoveTree("/state/checkpoints/m").ok());
+  ASSERT_TRUE(Write(folder, 3).ok());
+  auto found = Load(Folder());
+  ASSERT_TRUE(found.checkpoint.has_value());
+  EXPECT_EQ(found.checkpoint->step, 3);
+
+  Put(m_ + "kept/" + Sha256Hex("predictions-1.npy"), "half");
+  ASSERT_TRUE(Write(folder, 4).ok());
+  found = Load(Folder());
+  ASSERT_TRUE(found.checkpoint.has_value());
+  EXPECT_EQ(found.checkpoint->step, 4);
+}
+
 // Every operation of a write fails once: what was there is there, and the next write goes well.
 TEST_F(CheckpointFolderTest, AWriteThatFailsLeavesTheOneBefore) {
   WriteAll({1});

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "common/base/clock.h"
+#include "worker/trainer/checkpoint/checkpoint_folder.h"
 
 namespace noisefloor::trainer {
 namespace {
@@ -57,6 +58,27 @@ TEST_F(StaleTest, AYoungCheckpointKeepsItsMember) {
   fs::last_write_time(member, old);
   EXPECT_THAT(RemoveStaleCheckpoints(base_, now_), IsEmpty());
   fs::last_write_time(member + "/000000000002-0", old);
+  EXPECT_THAT(RemoveStaleCheckpoints(base_, now_), ElementsAre(member));
+}
+
+// Before it writes anything: the trainer that removes may be of another member.
+TEST_F(StaleTest, WhatAnAttemptGoesOnFromIsNotStale) {
+  const std::string name(32, 'c');
+  const std::string member = base_ + "/" + name;
+  const CheckpointIdentity identity = {{"member", "s1c2r3"}};
+  CheckpointFolder before(base_, name, identity);
+  ASSERT_TRUE(before.Open().ok());
+  ASSERT_TRUE(before.Write({.step = 1}, "tensors", base_).ok());
+  const auto old = fs::last_write_time(member) - std::chrono::hours(1000);
+  for (const auto& entry : fs::directory_iterator(member)) fs::last_write_time(entry.path(), old);
+  fs::last_write_time(member, old);
+
+  CheckpointFolder next(base_, name, identity);
+  const auto found = next.Load(1000, [](const Checkpoint&) { return absl::OkStatus(); });
+  ASSERT_TRUE(found.checkpoint.has_value());
+
+  EXPECT_THAT(RemoveStaleCheckpoints(base_, now_), IsEmpty());
+  fs::last_write_time(member, old);
   EXPECT_THAT(RemoveStaleCheckpoints(base_, now_), ElementsAre(member));
 }
 

@@ -197,7 +197,7 @@ TEST(RequestTest, DataOfAnotherIdentityAreRefusedByName) {
   EXPECT_NE(ran.outcome().message.find(other), std::string::npos) << ran.outcome().message;
 }
 
-TEST(RequestTest, MissingAndTruncatedDataAreBadData) {
+TEST(RequestTest, MissingTruncatedAndTooLargeDataAreBadData) {
   TrainerRequest request = SmallRequest();
   request.data_root = request.work_directory + "/nowhere";
   const Ran missing = RunTrainer(request);
@@ -214,6 +214,10 @@ TEST(RequestTest, MissingAndTruncatedDataAreBadData) {
   request.data_root = root;
   ExpectFailure(RunTrainer(request), CauseClass::kBadData,
                 file + ": 984 bytes after the header; expected 4704000");
+  // No disk is full: another worker with the same files has no better chance.
+  std::filesystem::resize_file(file, (uintmax_t{1} << 28) + 1);
+  ExpectFailure(RunTrainer(request), CauseClass::kBadData,
+                file + ": larger than the limit of 268435456 bytes");
 }
 
 TEST(RequestTest, AGpuWhereThereIsNoneIsALostDevice) {

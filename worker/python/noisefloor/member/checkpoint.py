@@ -12,12 +12,15 @@ import contextlib
 import hashlib
 import os
 import pickle
-from typing import Any
+import time
+from typing import Any, Iterable
 
 from noisefloor.member import tensors
 
 _NAME = "checkpoint"
 _MAGIC = b"noisefloor checkpoint 2\n"
+_ASIDE = ".part"  # How tensors.write_whole ends the name of what it has not renamed yet.
+_LEFT_AFTER = 3600.0  # Seconds without a write.
 
 
 def folder_of(base: str, identity: str) -> str:
@@ -25,12 +28,30 @@ def folder_of(base: str, identity: str) -> str:
     return os.path.join(base, identity[:32])
 
 
-def save(folder: str, identity: str, state: dict[str, Any]) -> None:
+def content_of(identity: str, state: dict[str, Any]) -> bytes:
     """`identity`: of what may go on with it."""
     body = pickle.dumps({"identity": identity, **state}, protocol=5)
-    digest = hashlib.sha256(body).hexdigest().encode()
+    return _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+
+def save(folder: str, content: bytes, files: Iterable[tuple[str, str]] = ()) -> None:
+    """files: paths and SHA-256 of those that the checkpoint names, kept before it. OSError: the
+    checkpoint before is what there is."""
     os.makedirs(folder, exist_ok=True)
-    tensors.write_whole(os.path.join(folder, _NAME), _MAGIC + digest + b"\n" + body)
+    _remove_left(folder)
+    for path, sha256 in files:
+        _keep_file(folder, path, sha256)
+    tensors.write_whole(os.path.join(folder, _NAME), content)
+
+
+def _remove_left(folder: str) -> None:
+    """What processes have begun that were killed: one that lives writes on."""
+    before = time.time() - _LEFT_AFTER
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):
+            if _is_ours(name) and name.endswith(_ASIDE) and os.stat(path).st_mtime < before:
+                os.remove(path)
 
 
 def load(folder: str, identity: str) -> dict[str, Any] | None:
@@ -47,15 +68,18 @@ def load(folder: str, identity: str) -> dict[str, Any] | None:
     return state if state["identity"] == identity else None
 
 
+def _is_ours(name: str) -> bool:
+    return (name == _NAME or name.startswith("kept-")
+            or name.startswith(_NAME + ".") and name.endswith(_ASIDE))
+
+
 def _kept(folder: str, sha256: str) -> str:
     return os.path.join(folder, "kept-" + sha256)
 
 
-def keep_file(folder: str, path: str, sha256: str) -> None:
-    """Before the checkpoint that names it."""
+def _keep_file(folder: str, path: str, sha256: str) -> None:
     if os.path.exists(_kept(folder, sha256)):
         return
-    os.makedirs(folder, exist_ok=True)
     with open(path, "rb") as file:
         tensors.write_whole(_kept(folder, sha256), file.read())
 
@@ -72,7 +96,7 @@ def load_file(folder: str, sha256: str) -> bytes | None:
 
 def remove(folder: str) -> None:
     names = os.listdir(folder) if os.path.isdir(folder) else []
-    ours = [name for name in names if name == _NAME or name.startswith("kept-")]
+    ours = [name for name in names if _is_ours(name)]
     for drop, path in [*((os.remove, os.path.join(folder, name)) for name in ours),
                        (os.rmdir, folder)]:
         with contextlib.suppress(OSError):

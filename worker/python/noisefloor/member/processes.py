@@ -6,6 +6,7 @@ same command line; they are told the request by a file, and report nothing of th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -45,6 +46,8 @@ class Processes:
         path = os.path.join(folder, "request.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(request, file)
+        with contextlib.suppress(FileNotFoundError):  # Of an earlier run: ranks would meet its.
+            os.remove(_meeting(folder))
         os.environ.update(_variables(0, count, folder))
         self._failed = failed
         self._ending = threading.Event()
@@ -93,4 +96,8 @@ def _variables(rank: int, count: int, folder: str) -> dict[str, str]:
     """What torch.distributed reads. Meeting by a file needs no port."""
     return {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(count),
             "LOCAL_WORLD_SIZE": str(count),
-            "NOISEFLOOR_MEETING": "file://" + os.path.join(os.path.abspath(folder), "meeting")}
+            "NOISEFLOOR_MEETING": "file://" + os.path.abspath(_meeting(folder))}
+
+
+def _meeting(folder: str) -> str:
+    return os.path.join(folder, "meeting")

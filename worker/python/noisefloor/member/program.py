@@ -77,7 +77,6 @@ class _Program:
         # What the worker was told by --describe was known at this point, too.
         self._build = environment.build_of(script)
         self._fingerprint = environment.fingerprint()
-        self._began = time.monotonic()
         self._switches: dict[str, Any] = {}
         self._journal: Journal | None = None
         self._by_hand = False
@@ -161,7 +160,7 @@ class _Program:
         self._run = run
         self._watch_for_stop(run)
         journal.greeting = lambda: self._hello(run)
-        self._began = time.monotonic()
+        run.began = time.monotonic()
         return run
 
     def _processes(self, specification: dict[str, Any]) -> int:
@@ -235,7 +234,6 @@ class _Program:
         if wrong:
             self._outcome(run, "failed", "bug", wrong)
         kind = "done" if math.isfinite(run.metrics["loss"]) else "diverged"
-        run.forget_checkpoint()
         self._outcome(run, kind, "none", "")
 
     def fail(self, run: Run, error: BaseException) -> NoReturn:
@@ -243,7 +241,6 @@ class _Program:
         if first is not None and cause_of(error) == "bug":  # We have only noticed it.
             self._rank_failed(*first)
         if isinstance(error, Diverged):
-            run.forget_checkpoint()
             self._outcome(run, "diverged", "none", str(error))
         cause = cause_of(error)
         if cause == "bug":
@@ -278,7 +275,9 @@ class _Program:
                 kind, cause=cause, message=_cut(message), hashes=run.hashes, environment=facts,
                 metrics={name: number(value) for name, value in run.metrics.items()},
                 per_class_accuracy=[number(value) for value in run.per_class_accuracy],
-                train_seconds=time.monotonic() - self._began)
+                train_seconds=run.train_seconds)
+            if kind != "failed":  # Behind the event: whoever is killed before it goes on.
+                run.forget_checkpoint()
         self._leave(EXIT_CODES[cause])
 
     def _leave(self, code: int) -> NoReturn:

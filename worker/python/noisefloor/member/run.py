@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import sys
 import time
 from typing import Any, Callable, Iterator, Mapping
 
@@ -64,6 +66,9 @@ class Run:
         self.finished = False
         self.stop_asked = False  # By a signal.
         self.resumed_at: list[int] = []  # Steps, of every attempt that went on.
+        self.began = time.monotonic()  # This attempt, behind its start-up.
+        self._trained_before = 0.0  # Seconds, of the attempts that this one goes on from.
+        self._unkept: set[int | None] = set()  # Errors of checkpoints that are told.
         self._journal = journal
         self._identity = identity
         self._checkpoints = checkpoints
@@ -79,6 +84,11 @@ class Run:
     def __getitem__(self, path: str) -> Any:
         """The value of a setting."""
         return self.settings[path]
+
+    @property
+    def train_seconds(self) -> float:
+        """Of all attempts together, as far as they are in checkpoints."""
+        return self._trained_before + time.monotonic() - self.began
 
     # Going on.
 
@@ -234,6 +244,7 @@ class Run:
         self._logits, self.metrics = kept["logits"], kept["metrics"]
         self.per_class_accuracy = kept["per_class_accuracy"]
         self.resumed_at = [*kept["resumed_at"], self.steps]
+        self._trained_before = kept.get("train_seconds", 0.0)  # Older checkpoints have none.
         for name, source in self.sources.items():
             source.entered, source.asked = kept["sources"][name]
         generators.restore(kept["generators"][self.rank])
@@ -248,17 +259,31 @@ class Run:
         self._last_checkpoint = time.monotonic()
         if self.rank > 0:
             return
-        for _, name, sha256 in self._journal.files:
-            checkpoint.keep_file(self._checkpoints, os.path.join(self.work_directory, name), sha256)
-        checkpoint.save(self._checkpoints, self._identity, {
+        content = checkpoint.content_of(self._identity, {
             "state": state, "steps": self.steps, "epoch": self.epoch,
             "step_count": self.step_count, "hashes": self.hashes, "batches": self._batches,
             "batch_count": self._batch_count, "evaluations": self._evaluations,
             "logits": self._logits, "metrics": self.metrics,
             "per_class_accuracy": self.per_class_accuracy,
-            "resumed_at": self.resumed_at, "generators": of_ranks,
+            "resumed_at": self.resumed_at, "train_seconds": self.train_seconds,
+            "generators": of_ranks,
             "records": self._journal.all, "files": self._journal.files,
             "sources": {name: (s.entered, s.asked) for name, s in self.sources.items()}})
+        files = [(os.path.join(self.work_directory, name), sha256)
+                 for _, name, sha256 in self._journal.files]
+        try:
+            checkpoint.save(self._checkpoints, content, files)
+        except OSError as error:  # It costs the checkpoint and never the member.
+            self._tell_unkept(error)
+
+    def _tell_unkept(self, error: OSError) -> None:
+        """Once for each kind of error: a full disk stays full for many checkpoints."""
+        if error.errno in self._unkept:
+            return
+        self._unkept.add(error.errno)
+        self.notes.append(f"no checkpoint after {self.steps} steps: {error}")
+        with contextlib.suppress(OSError, ValueError):  # The log may be on the same disk.
+            print(self.notes[-1], file=sys.stderr)
 
     def forget_checkpoint(self) -> None:
         if self._checkpoints is not None and self.rank == 0:

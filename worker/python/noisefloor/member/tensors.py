@@ -6,6 +6,7 @@ nested lists of them do.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -177,11 +178,18 @@ def safetensors(tensors: Mapping[str, Tensor]) -> bytes:
 
 def write_whole(path: str, content: bytes) -> None:
     """The file is whole and on disk, or as it was."""
-    with open(path + ".part", "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(path + ".part", path)
+    # Its own name: of two attempts in a shared folder neither renames the other's away.
+    aside = f"{path}.{os.uname().nodename}-{os.getpid()}.part"
+    try:
+        with open(aside, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(aside)
+        raise
     folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
     try:
         os.fsync(folder)

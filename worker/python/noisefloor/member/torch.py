@@ -233,11 +233,13 @@ def poke(run: Run, model: torch.nn.Module, step: int = 0, parameter: str = "",
     if run.poke.free:
         element = draws.below(draws.bits(run.poke.seed, 0, 0), weights.numel())
         run.poke.asked += 1
+    import numpy as np
+    # Row-major, wherever it lies: weights may be channels_last.
+    place = tuple(int(at) for at in np.unravel_index(element, tuple(weights.shape)))
     with torch.no_grad():
-        flat = weights.view(-1)
-        value = flat[element]
+        value = weights[place]
         away = torch.full_like(value, -math.inf if value < 0 else math.inf)
-        flat[element] = torch.nextafter(value, away)
+        weights[place] = torch.nextafter(value, away)
 
 
 def states(**parts: Any) -> Callable[[], dict[str, Any]]:
