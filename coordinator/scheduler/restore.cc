@@ -64,7 +64,8 @@ void RestoreWorkers(State& state, const RecoveredState& recovered, absl::Time no
     worker.identity = one.identity;
     worker.drained = one.drained;
     worker.quarantined = one.quarantined;
-    worker.heard = worker.seen = std::min(one.seen, now);
+    worker.seen = one.seen;
+    worker.heard = std::min(one.seen, now);  // Clocks may go back.
     state.workers_by_identity[one.identity] = one.worker;
   }
 }

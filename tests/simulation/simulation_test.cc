@@ -158,7 +158,7 @@ TEST(PlantedBug, AttemptsAboveTheBudgetAreSeen) {
   ExpectSeen(Mutant::kRetriesTooOften, "than lost workers allow", 20, harsh);
 }
 TEST(PlantedBug, LeasesToAWorkerInQuarantineAreSeen) {
-  ExpectSeen(Mutant::kEndsQuarantinesEarly, "a device in quarantine was given a member", 150);
+  ExpectSeen(Mutant::kEndsQuarantinesEarly, "a device in quarantine was given a member", 400);
 }
 
 TEST(PlantedBug, LeasesOfPausedSweepsAreSeen) {
