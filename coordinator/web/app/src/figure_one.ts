@@ -43,6 +43,11 @@ function frame(groups: string[], rows: number): Plot.PlotOptions {
   };
 }
 
+/** Draws nothing: frames and axes are only where a mark has data, and settings without a value have a row, too. */
+function everyRow(groups: string[]): Plot.Markish {
+  return Plot.dot(groups, { fy: (group: string) => group, x: () => NaN });
+}
+
 function panel(letter: string, title: string, drawing: Element): HTMLElement {
   return el("div", { class: "panel" }, el("p", {}, el("b", {}, letter), ` ${title}`), drawing);
 }
@@ -58,6 +63,7 @@ function dots(data: Dot[], palette: Palette, groups: string[], rows: number, lab
       Plot.frame({ stroke: GRID }),
       Plot.ruleY(bounded(data), { fy: "group", y: "row", x1: "low", x2: "high", stroke: "row", strokeWidth: 2.2 }),
       Plot.dot(data, { fy: "group", y: "row", x: "value", fill: "row", r: 4.2, title: "text" }),
+      everyRow(groups),
     ],
   });
 }
