@@ -55,7 +55,7 @@ absl::Status MakeLogs(const std::string& folder) {
   return InvalidInput(fmt::format("{}: nothing can be written there", folder));
 }
 
-// Those that are not there, `folder` and above it, the innermost first.
+// Those that are not there, `folder` and above it, the innermost first. A link to nowhere counts.
 std::vector<std::string> MissingFolders(const std::string& folder) {
   std::vector<std::string> missing;
   std::filesystem::path path = folder;
@@ -64,6 +64,11 @@ std::vector<std::string> MissingFolders(const std::string& folder) {
     path = path.parent_path();
   }
   return missing;
+}
+
+// Only folders, and only empty ones: a link, or what somebody has written meanwhile, stays.
+void RemoveFolders(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) (void)::rmdir(folder.c_str());
 }
 
 // Of jobs that have just failed, behind the cluster's reason, what their workers said last. False:
@@ -200,14 +205,16 @@ void PoolKeeper::On(AddWanted& wanted) {
   const std::vector<std::string> made = MissingFolders(wanted.wish.logs);
   const absl::StatusOr<PoolTried> tried = Try(wanted.wish);
   if (!tried.ok() || wanted.dry_run) {
-    std::error_code error;  // Somebody may have written there meanwhile: then it stays.
-    for (const std::string& folder : made) std::filesystem::remove(folder, error);
+    RemoveFolders(made);
     return wanted.done(tried);
   }
   fleet::Fleet next = fleet_;
   const absl::StatusOr<fleet::Decisions> decided =
       next.Add(wanted.wish, parts_.chance().substr(0, 8), wanted.caller, parts_.clock.Now());
-  if (!decided.ok()) return wanted.done(decided.status());
+  if (!decided.ok()) {
+    RemoveFolders(made);
+    return wanted.done(decided.status());
+  }
   const absl::Status kept = Keep(std::move(next), *decided, wanted.caller);
   if (!kept.ok()) return wanted.done(kept);
   wanted.done(tried);

@@ -26,7 +26,8 @@ struct CommandResult {
 };
 
 // Waits for it. NotFound: there is no such program. DeadlineExceeded: it was killed, with all of
-// its process group. ResourceExhausted: it said too much. Any thread.
+// its process group. ResourceExhausted: it said too much. Any thread of a program that ignores
+// SIGPIPE: one that reads no input may have closed it.
 absl::StatusOr<CommandResult> RunCommand(const Command& command);
 
 }  // namespace noisefloor

@@ -2,7 +2,10 @@
 #include "coordinator/pools/pool_keeper.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <filesystem>
 #include <future>
 #include <optional>
 
@@ -27,7 +30,9 @@ class PoolKeeperTest : public testing::Test {
                .clock = clock_,
                .changed = [](const std::set<SweepId>&) {},
                .fatal = [](const absl::Status& status) { FAIL() << status; }},
-              {}, scheduler::Scheduler(scheduler::Options()), clock_.Now()) {}
+              {}, scheduler::Scheduler(scheduler::Options()), clock_.Now()) {
+    signal(SIGPIPE, SIG_IGN);  // As main does; the sbatch of these tests reads no script.
+  }
 
   void Make(PoolKeeperOptions options, std::vector<std::string> environment = {}) {
     keeper_.emplace(PoolKeeper::Parts{.loop = loop_,
@@ -110,10 +115,13 @@ TEST_F(PoolKeeperTest, APoolThatIsOnlyTriedLeavesNoFolderBehind) {
   EXPECT_TRUE(TryOut(with("new/logs")).ok());
   (void)scratch.Put("bin/sbatch", "#!/bin/sh\nexit 1\n");
   EXPECT_FALSE(TryOut(with("refused/logs")).ok());
+  ASSERT_EQ(symlink("/nowhere/at/all", scratch.Path("elsewhere").c_str()), 0);
+  EXPECT_FALSE(TryOut(with("elsewhere/logs")).ok());
 
   EXPECT_TRUE(PathExists(scratch.Path("mine"))) << "it was there before";
   EXPECT_FALSE(PathExists(scratch.Path("new")));
   EXPECT_FALSE(PathExists(scratch.Path("refused")));
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch.Path("elsewhere"))) << "not ours";
 }
 
 TEST(PoolClasses, AreThoseOfActivePools) {
