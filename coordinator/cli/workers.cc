@@ -127,12 +127,13 @@ class Workers final : public Command {
       PrintJson(context.out, {{"workers", workers}});
       return kDone;
     }
-    Table table({"worker", "state", "slots", "running", "stacks", "devices", "connected (UTC)"});
+    Table table({"worker", "state", "slots", "running", "stacks", "devices", "seen (UTC)"});
     for (const v1::WorkerSummary& worker : answer.workers()) {
       table.Add({worker.name(), State(worker), OrDash(SlotsText(worker.inventory())),
                  Running(worker),
                  OrDash(fmt::format("{}", fmt::join(StacksOf(worker.inventory()), " "))),
-                 OrDash(DevicesText(worker.inventory())), TimeText(worker.seen_unix_seconds())});
+                 OrDash(DevicesText(worker.inventory())),
+                 worker.connected() ? "now" : TimeText(worker.seen_unix_seconds())});
     }
     if (table.empty()) {
       context.out << "no worker has registered\n";

@@ -115,7 +115,7 @@ struct KeepWorker {
   std::string version;
   absl::Time seen;
 };
-// The last sign of life of one that has been gone for a while.
+// The last sign of life, about once an hour and of one that is gone.
 struct KeepSeen {
   WorkerId worker;
   absl::Time seen;

@@ -1,5 +1,6 @@
 // Workers come, say what they hold, drain and go. On every connection and heartbeat both sides are
 // brought to agree on the leases.
+#include "coordinator/scheduler/gpu_use.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
 
@@ -30,7 +31,8 @@ std::string Conflict(const State& state, const WorkerConnected& event) {
              ": was the directory copied?";
     }
   } else if (state.workers.size() >= kMostKnown) {
-    return "more than 100,000 workers are known; those that are gone are forgotten after a day";
+    return "100,000 workers are known, as many as may be; one that is gone is forgotten after a "
+           "day, or after 30 where it may still bring a late result";
   }
   const auto name = state.connected_by_name.find(event.name);
   if (name != state.connected_by_name.end() &&
@@ -119,7 +121,8 @@ void Describe(Turn& turn, Worker& worker, WorkerConnected& event) {
   TakeSchemas(turn, worker, std::move(event.schemas));
   TakeSoftware(turn, std::move(event.software));
   worker.draining = false;
-  worker.heard = worker.seen = turn.now;
+  worker.heard = turn.now;
+  worker.seen = AsKept(turn.now);
   worker.ends = turn.now + event.lives;
   worker.session = event.session;
   turn.state.connected_by_name[worker.name] = worker.id;

@@ -86,6 +86,7 @@ void AddFreshWithRow(SweepId sweep, const CellState& cell, std::vector<MemberId>
   }
 }
 
+// One tick fails so many as fit in a turn, the next ones the rest.
 void FailWithoutData(Turn& turn, SweepState& sweep) {
   if (!MayLease(sweep)) sweep.without_data_since.reset();
   if (sweep.excluded.empty() || !MayLease(sweep)) return;
@@ -95,8 +96,7 @@ void FailWithoutData(Turn& turn, SweepState& sweep) {
     return;
   }
   if (!sweep.without_data_since) sweep.without_data_since = turn.now;
-  if (turn.now - *sweep.without_data_since < turn.state.options.data_grace) return;
-  sweep.without_data_since.reset();
+  if (turn.now - *sweep.without_data_since < turn.state.options.data_grace || turn.IsFull()) return;
   size_t count = 0;
   for (const uint32_t index : found.cells) {
     CellState& cell = sweep.cells[index];
@@ -105,8 +105,12 @@ void FailWithoutData(Turn& turn, SweepState& sweep) {
       count += SetUntouchedState(turn, sweep, cell, MemberState::kFailed);
     }
   }
-  for (const MemberId& id : found.members) SetState(turn, id, MemberState::kFailed);
-  count += found.members.size();
+  for (const MemberId& id : found.members) {
+    if (turn.IsFull()) break;
+    SetState(turn, id, MemberState::kFailed);
+    ++count;
+  }
+  if (!turn.IsFull()) sweep.without_data_since.reset();
   turn.Happened(sweep.id, "members_failed",
                 Count(count, "member") +
                     " failed: every connected worker that could train them has other "
@@ -120,24 +124,30 @@ absl::Duration ComesBackWithin(const Options& options) {
   return std::min(absl::Hours(1), options.forget_after);
 }
 
-void NoteGone(Turn& turn, Worker& worker) {
-  if (worker.session || worker.seen == worker.heard || turn.IsFull()) return;
-  if (turn.now - worker.heard < ComesBackWithin(turn.state.options)) return;
-  worker.seen = worker.heard;
+// Once an hour of one that is heard, and of one that is gone its last sign of life.
+void NoteSeen(Turn& turn, Worker& worker) {
+  const absl::Time heard = AsKept(worker.heard);
+  const absl::Duration enough = ComesBackWithin(turn.state.options);
+  const bool gone = !worker.session && turn.now - worker.heard >= enough;
+  if (heard == worker.seen || turn.IsFull()) return;
+  if (!gone && heard - worker.seen < enough) return;
+  worker.seen = heard;
   turn.Keep(KeepSeen{worker.id, worker.seen});
 }
 
+// So many as fit in a turn; the next tick goes on.
 void ForgetWorkers(Turn& turn) {
   State& state = turn.state;
-  if (turn.now - state.restored < ComesBackWithin(state.options)) return;
+  const bool may_be_back = turn.now - state.restored < ComesBackWithin(state.options);
   for (auto it = state.workers.begin(); it != state.workers.end();) {
     Worker& worker = it->second;
     const bool gone =
-        !worker.session && worker.leases.empty() && !worker.drained && worker.quarantined.empty() &&
+        !may_be_back && !worker.session && worker.leases.empty() && !worker.drained &&
+        worker.quarantined.empty() &&
         turn.now - worker.heard >=
             (worker.unheard > 0 ? state.options.forget_late_after : state.options.forget_after);
-    if (!gone) {
-      NoteGone(turn, worker);
+    if (!gone || turn.IsFull()) {
+      NoteSeen(turn, worker);
       ++it;
       continue;
     }

@@ -152,7 +152,7 @@ CREATE TABLE worker (
   identity  TEXT    NOT NULL,   -- random number of its state directory
   inventory TEXT    NOT NULL,   -- JSON: its devices, offers and slots, and what it withholds
   version   TEXT    NOT NULL,
-  seen_us   INTEGER NOT NULL,   -- last time it opened a session; once it is gone: last sign of life
+  seen_us   INTEGER NOT NULL,   -- last sign of life, to the hour; once it is gone for one: exactly
   forgotten INTEGER NOT NULL DEFAULT 0, -- 1: it has gone for good; its leases keep its name
   drained   INTEGER NOT NULL DEFAULT 0  -- 1: a person lets it take nothing
 ) STRICT;

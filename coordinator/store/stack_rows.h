@@ -20,7 +20,7 @@ struct OfferedStack {
   SettingsSchemaRef schema;  // shared: immutable. Never null.
   WorkerId worker;
   std::string worker_name;
-  absl::Time seen;  // When that worker opened its last session.
+  absl::Time seen;  // Its last sign of life, to the hour.
 };
 
 // Workers that are looked at: those that are not forgotten before others, the newest first.

@@ -85,6 +85,33 @@ TEST(Untouched, WhatFailedForWantOfDataIsNotCancelledAgain) {
   EXPECT_EQ(CountsText(scheduler), "failed 5");
 }
 
+TEST(Untouched, ManyThatFailForWantOfDataDoSoOverSeveralTicks) {
+  Options options;
+  options.data_grace = absl::Seconds(10);
+  options.most_writes = 8;
+  Scheduler scheduler{options};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 20)), kT0);
+  bool more = scheduler.Step(Join(1, 20, "u"), kT0).more;
+  while (more) more = scheduler.Step(Continue{}, kT0).more;
+  WorkerConnected back = Join(1, 1, "u");  // Without them: they wait again, and have rows.
+  back.session = SessionId{2};
+  (void)scheduler.Step(back, kT0);
+  (void)scheduler.Step(Continue{}, kT0);
+  ASSERT_EQ(CountsText(scheduler), "waiting 19 leased 1");
+  (void)scheduler.Step(AttemptStarted{SessionId{2}, LeaseId{21}, "not a hash"}, kT0);
+  (void)scheduler.Step(Tick{}, kT0);
+  ASSERT_EQ(CountsText(scheduler), "waiting 20");
+
+  std::vector<std::string> after;
+  for (int tick = 0; tick < 5 && CountsText(scheduler) != "failed 20"; ++tick) {
+    const Effects effects = scheduler.Step(Tick{}, kT0 + absl::Seconds(10));
+    EXPECT_LE(effects.writes.size(), options.most_writes + 1) << "and what happened";
+    after.push_back(CountsText(scheduler));
+  }
+
+  EXPECT_THAT(after, ElementsAre("waiting 12 failed 8", "waiting 4 failed 16", "failed 20"));
+}
+
 TEST(Untouched, ARestartKnowsThemByTheirCell) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(Submit(MakeSweep({"control", "algo"}, 10)), kT0);
