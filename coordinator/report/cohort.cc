@@ -92,8 +92,8 @@ void FillAnswers(const Gathered& gathered, const CellFacts& cell, Cohort& cohort
     return;
   }
   const EvaluationSet& evaluation = *set.input;
-  analysis::FlipNoise flips = analysis::NoiseOfFlips(*answers.matrix, evaluation.labels,
-                                                     std::max<int64_t>(evaluation.attributes, 1));
+  analysis::FlipNoise flips =
+      analysis::NoiseOfFlips(*answers.matrix, evaluation.labels, AnswersToOne(evaluation));
   cohort.flip_sd = std::move(flips.sd);
   cohort.flip_share = std::move(flips.share);
   cohort.churn_to_error = analysis::ChurnToError(*answers.matrix, evaluation.labels);

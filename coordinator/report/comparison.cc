@@ -187,14 +187,6 @@ void AddDraws(const Gathered& gathered, const Sides& pairs, uint32_t block, bool
 // Cells of one setting on two sides: a pair of cells for each block.
 using CellPair = std::pair<const CellFacts*, const CellFacts*>;
 
-// Have the cells several values of it, so that labels must name it?
-template <typename Field>
-bool Varies(const Gathered& gathered, Field CellInput::*field) {
-  return std::any_of(gathered.cells.begin(), gathered.cells.end(), [&](const CellFacts& cell) {
-    return cell.input->*field != gathered.cells[0].input->*field;
-  });
-}
-
 void FillFacts(const Gathered& gathered, const std::vector<CellPair>& blocks, Comparison& out) {
   const CellFacts& a = *blocks[0].first;
   const CellFacts& b = *blocks[0].second;
@@ -215,16 +207,20 @@ void FillFacts(const Gathered& gathered, const std::vector<CellPair>& blocks, Co
   out.all_fixed = a.all_fixed && b.all_fixed;
   out.kernels_fixed = a.free_physical.empty() && b.free_physical.empty();
   out.held = NamesOf(a.held);
-  const auto& answers = gathered.sets[a.set].answers;
-  out.examples = answers ? answers->examples() : 0;
+  const SetFacts& set = gathered.sets[a.set];
+  out.examples = set.answers ? set.answers->examples() / AnswersToOne(*set.input) : 0;
   if (!of_hardware) {
-    const bool names_class = Varies(gathered, &CellInput::hardware);
+    const bool names_class = Varies(gathered.cells, &CellInput::hardware);
     out.setting = SettingOf(a) + (names_class ? ", " + out.hardware_a : "");
     out.label = fmt::format("{}: {} against {}", out.setting, out.stack_a, out.stack_b);
     return;
   }
-  const bool names_stack = has_stacks && !out.mixes_stacks && Varies(gathered, &CellInput::stack);
-  out.setting = SettingOf(a) + (names_stack ? ", " + a.input->stack : "");
+  if (out.mixes_stacks) {  // Side A may be set against several stacks on one class.
+    out.setting = fmt::format("{}, {} against {}", SettingOf(a), out.stack_a, out.stack_b);
+  } else {
+    const bool names_stack = has_stacks && HaveSeveralStacks(gathered.cells);
+    out.setting = SettingOf(a) + (names_stack ? ", " + out.stack_a : "");
+  }
   out.label = fmt::format("{}: {} against {}", out.setting, out.hardware_a, out.hardware_b);
 }
 

@@ -36,7 +36,7 @@ std::string SizeOf(const FigureContrast& contrast) {
   return contrast.figure == "churn"
              ? fmt::format("two trainings disagree on {} {} of the answers", size,
                            is_more ? "more" : "fewer")
-             : fmt::format("top-1 is {} by {} of the examples", is_more ? "higher" : "lower", size);
+             : fmt::format("top-1 is {} by {} of the answers", is_more ? "higher" : "lower", size);
 }
 
 std::string Corrected(const FigureContrast& figure, int64_t tests) {

@@ -117,7 +117,8 @@ DivergentExample ExampleOf(const Gathered& gathered, const Pool& pool,
   return example;
 }
 
-std::string NoteOf(const Pool& pool, const std::vector<bool>& selecting) {
+// `thing`: an example, or a decision.
+std::string NoteOf(const Pool& pool, const std::vector<bool>& selecting, std::string_view thing) {
   const auto choosing = std::ranges::count(selecting, true);
   const std::vector<NoiseSource> held(pool.held.begin(), pool.held.end());
   const std::string at =
@@ -126,11 +127,11 @@ std::string NoteOf(const Pool& pool, const std::vector<bool>& selecting) {
                                  Listed(NamesOf(held)));
   return fmt::format(
       "Of {}, compared within their cohort only: chosen by the {} of every other replicate "
-      "(most disagreeing pairs, at most {} examples), measured on the {} others, so that "
-      "choosing does not bias the figures; those of all examples together are the mean of both "
+      "(most disagreeing pairs, at most {} {}s), measured on the {} others, so that "
+      "choosing does not bias the figures; those of all {}s together are the mean of both "
       "ways (below six replicates: all but two choose, these measure, each two in turn). n counts "
       "replicates: members of one replicate share seeds.{}",
-      pool.who, choosing, kMostExamples, std::ssize(selecting) - choosing, at);
+      pool.who, choosing, kMostExamples, thing, std::ssize(selecting) - choosing, thing, at);
 }
 
 // What the divergent ones are of: of decisions the examples they are on, each once, for those of
@@ -162,7 +163,7 @@ std::vector<DivergentGroup> GroupsOf(const EvaluationSet& evaluation,
     add("", {evaluation.labels, evaluation.classes},
         [&](size_t g) { return ClassName(evaluation, static_cast<int32_t>(g)); });
   }
-  const auto decisions = static_cast<size_t>(std::max<int64_t>(evaluation.attributes, 1));
+  const auto decisions = static_cast<size_t>(AnswersToOne(evaluation));
   for (const ExampleGroups& column : evaluation.groups) {
     std::vector<int32_t> of_example;
     for (size_t x = 0; x < column.of_example.size(); x += decisions) {
@@ -234,10 +235,13 @@ DivergentExamples BuildExamples(const Gathered& gathered) {
   const std::vector<int64_t> by_all = ExamplesOf(*asked.input, set.by_all);
   examples.by_all = std::ssize(by_all);
   if (!by_all.empty()) examples.groups = GroupsOf(*asked.input, by_all, gathered.interim);
-  examples.note = NoteOf(pool, examples.selecting);
+  const std::string_view thing = AnswerWord(asked.input->attributes);
+  examples.note = NoteOf(pool, examples.selecting, thing);
   // A claim, and not of members that guess.
   if (pool.learned) examples.groups_text = GroupsText(examples);
-  if (examples.examples.empty()) examples.note += " The choosing members agree on every example.";
+  if (examples.examples.empty()) {
+    examples.note += fmt::format(" The choosing members agree on every {}.", thing);
+  }
   return examples;
 }
 

@@ -38,8 +38,7 @@ std::string SidesOf(const Comparison& h, size_t cut) {
   if (h.factor == Factor::kStack) {
     return fmt::format("{}: {} / {}", h.setting, h.stack_a, h.stack_b);
   }
-  return fmt::format("{}: {} / {}{}", h.setting, h.hardware_a.substr(cut), h.hardware_b.substr(cut),
-                     h.mixes_stacks ? " (stacks differ)" : "");
+  return fmt::format("{}: {} / {}", h.setting, h.hardware_a.substr(cut), h.hardware_b.substr(cut));
 }
 
 void AddComparisons(const std::string& heading, const std::vector<Comparison>& comparisons,

@@ -90,6 +90,13 @@ bool HasLogits(const MemberInput& member, const EvaluationSet& set);
 // Those, where all are finite; else empty.
 std::span<const float> FiniteLogits(const MemberInput& member, const EvaluationSet& set);
 
+// Have the cells several values of it, so that names must say which?
+template <typename Field>
+bool Varies(const std::vector<CellFacts>& cells, Field CellInput::*field) {
+  return std::ranges::any_of(
+      cells, [&](const CellFacts& cell) { return cell.input->*field != cells[0].input->*field; });
+}
+
 // The cell with this index, which is there.
 const CellFacts& CellOf(const Gathered& gathered, uint32_t index);
 

@@ -183,12 +183,12 @@ double MeanChurn(const PlanPoint& point) {
 }
 
 // "13.12 % of the examples, the mean of 3 cells (12.54 % to 13.40 %; n = 5 to 6 members each)"; of
-// one cell, or of one class over its blocks, with its interval.
-std::string ChurnOf(const PlanPoint& point) {
+// one cell, or of one class over its blocks, with its interval. `thing`: an example, or a decision.
+std::string ChurnOf(const PlanPoint& point, std::string_view thing) {
   const auto [each, over_blocks] = ChurnsOf(point);
   const std::string what = over_blocks ? "block" : "member";
   if (each.size() == 1) {
-    return fmt::format("{} of the examples (n = {})", WithInterval(*each[0]),
+    return fmt::format("{} of the {}s (n = {})", WithInterval(*each[0]), thing,
                        Counted(each[0]->n, what));
   }
   const auto by_value = [](const Estimate* churn) { return *churn->value; };
@@ -196,8 +196,8 @@ std::string ChurnOf(const PlanPoint& point) {
   const auto [least, most] = std::ranges::minmax_element(each, {}, by_value);
   const auto [fewest, largest] = std::ranges::minmax_element(each, {}, by_n);
   const std::string from = (*fewest)->n == (*largest)->n ? "" : fmt::format("{} to ", (*fewest)->n);
-  return fmt::format("{} of the examples, the mean of {} {} ({} to {}; n = {}{} each)",
-                     Percent(MeanChurn(point), 2), each.size(),
+  return fmt::format("{} of the {}s, the mean of {} {} ({} to {}; n = {}{} each)",
+                     Percent(MeanChurn(point), 2), thing, each.size(),
                      over_blocks ? "means over blocks" : "cells", Value(**least), Value(**most),
                      from, Counted((*largest)->n, what));
 }
@@ -228,6 +228,7 @@ void SayPlan(const Study& study, const std::string& plan, Headlines& headlines) 
   const int64_t blocks = points[0].blocks.empty() ? 1 : 2;
   const std::string what = fmt::format("{} (frees {})", plan, Listed(first.acting));
   const std::string at = AtOneDraw(first.held, blocks);
+  const std::string_view thing = AnswerWord(study.evaluation.attributes);
   if (std::ranges::all_of(points, [](const PlanPoint& point) { return MeanChurn(point) == 0; })) {
     headlines.push_back(fmt::format("{}: no two members{} differ in an answer.", what, at));
     return;
@@ -236,16 +237,15 @@ void SayPlan(const Study& study, const std::string& plan, Headlines& headlines) 
     for (const PlanPoint& point : points) {
       const std::string axes = point.axes_label.empty() ? "" : ", " + point.axes_label;
       headlines.push_back(fmt::format("{}{}: two trainings{} disagree on {}{}.", what, axes, at,
-                                      ChurnOf(point), AccuracyOf(point)));
+                                      ChurnOf(point, thing), AccuracyOf(point)));
     }
     return;
   }
   const auto [least, most] = std::ranges::minmax_element(points, {}, MeanChurn);
   headlines.push_back(fmt::format(
-      "{}: two trainings{} disagree on {} of the examples at {} to {} at {}, of {} points of the "
-      "axes.",
-      what, at, Percent(MeanChurn(*least), 2), least->axes_label, Percent(MeanChurn(*most), 2),
-      most->axes_label, points.size()));
+      "{}: two trainings{} disagree on {} of the {}s at {} to {} at {}, of {} points of the axes.",
+      what, at, Percent(MeanChurn(*least), 2), thing, least->axes_label,
+      Percent(MeanChurn(*most), 2), most->axes_label, points.size()));
 }
 
 void SayPlans(const Study& study, Headlines& headlines) {
@@ -345,10 +345,13 @@ void SayShifts(const std::vector<SettingTest>& tests, const std::vector<Comparis
       headlines.push_back(comparison->label + ":" + ShiftText(*comparison));
     }
   } else {
+    const auto tested = std::ranges::count_if(comparisons, [](const Comparison& comparison) {
+      return !comparison.under_trained && comparison.shift.p_holm;
+    });
     headlines.push_back(fmt::format(
         "Of two {}, the mean answer shifts in {} of {} comparisons after Holm; each is in its "
         "table.",
-        SidesWord(comparisons[0].factor), shown.size(), comparisons.size()));
+        SidesWord(comparisons[0].factor), shown.size(), tested));
   }
   std::vector<std::string> tested;
   for (const SettingTest& test : tests) {
@@ -389,6 +392,8 @@ void SayContrasts(const Study& study, Headlines& headlines) {
       if (fewest) tested.push_back(*fewest);
     }
     const auto all = static_cast<int64_t>(contrasts.size());
+    const int64_t untested = all - std::ssize(tested);
+    const std::string rest = untested == 0 ? "" : fmt::format("; {} cannot be tested", untested);
     if (tested.empty()) {
       headlines.push_back(
           fmt::format("{}: churn and top-1 cannot be tested with so few draws ({}).", subject,
@@ -396,17 +401,14 @@ void SayContrasts(const Study& study, Headlines& headlines) {
     } else if (claims.empty()) {
       headlines.push_back(fmt::format(
           "{}: no difference of churn or top-1 is shown in {} (n = {} or more){}.", subject,
-          Counted(std::ssize(tested), "contrast"), *std::ranges::min_element(tested),
-          std::ssize(tested) == all
-              ? ""
-              : fmt::format("; {} cannot be tested", all - std::ssize(tested))));
+          Counted(std::ssize(tested), "contrast"), *std::ranges::min_element(tested), rest));
     } else if (claims.size() <= kMostPoints) {
       for (std::string& claim : claims) headlines.push_back(std::move(claim));
     } else {
       headlines.push_back(fmt::format(
           "{}: in {} of {} contrasts a difference is shown after Holm over {}; each is in its "
-          "table.",
-          subject, claims.size(), contrasts.size(), OverTests(tests)));
+          "table{}.",
+          subject, claims.size(), tested.size(), OverTests(tests), rest));
     }
   }
 }

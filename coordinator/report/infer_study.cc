@@ -14,6 +14,7 @@
 #include "coordinator/analysis/hardware.h"
 #include "coordinator/analysis/prediction_matrix.h"
 #include "coordinator/analysis/spread.h"
+#include "coordinator/report/gather.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -155,7 +156,8 @@ class RowOfPairs {
         }
       }
       if (examples.empty()) continue;
-      row_.groups.push_back({groups.column, groups.values[g], static_cast<int64_t>(examples.size()),
+      row_.groups.push_back({groups.column, groups.values[g],
+                             std::ssize(examples) / AnswersToOne(set_),
                              analysis::PairedChurn(trained_.SelectExamples(examples),
                                                    here_.SelectExamples(examples))});
     }

@@ -23,7 +23,7 @@ struct InferLink {
 struct InferGroup {
   std::string column;
   std::string name;
-  int64_t examples = 0;
+  int64_t examples = 0;  // Never decisions.
   analysis::Estimate churn;
 };
 

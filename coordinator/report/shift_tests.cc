@@ -119,7 +119,10 @@ using SettingKey = std::tuple<std::string, std::vector<AxisSetting>, size_t, std
 
 class Settings {
  public:
-  Settings(const Gathered& gathered, Factor factor) : factor_(factor) {
+  Settings(const Gathered& gathered, Factor factor)
+      : factor_(factor),
+        names_besides_(factor == Factor::kHardware ? HaveSeveralStacks(gathered.cells)
+                                                   : Varies(gathered.cells, &CellInput::hardware)) {
     for (const CellFacts& cell : gathered.cells) {
       const std::string& stack = cell.input->stack;
       if (stack.empty()) continue;
@@ -137,6 +140,12 @@ class Settings {
   std::string NameOf(const CellFacts& cell) const {
     return factor_ == Factor::kHardware ? HardwareName(cell.input->hardware) : cell.input->stack;
   }
+  // What a test of the setting of this cell is called, as comparisons are.
+  std::string NameOfSetting(const CellFacts& cell) const {
+    std::string besides = Besides(cell);
+    if (factor_ == Factor::kStack) besides = HardwareName(besides);
+    return SettingOf(cell) + (names_besides_ && !besides.empty() ? ", " + besides : "");
+  }
   Factor factor() const { return factor_; }
 
  private:
@@ -149,6 +158,7 @@ class Settings {
   }
 
   Factor factor_;
+  bool names_besides_;  // The study has several of what is equal on all sides.
   std::map<std::string, std::string> stack_of_;  // The first of each class.
   std::string any_stack_;                        // "": nobody has begun.
 };
@@ -180,7 +190,7 @@ SettingTest FactsOf(const Settings& settings, const std::vector<Block>& blocks,
   const CellFacts& first = *blocks[0][0];
   SettingTest test;
   test.factor = settings.factor();
-  test.setting = SettingOf(first);
+  test.setting = settings.NameOfSetting(first);
   test.plan = first.input->plan;
   test.axes_label = first.axes_label;
   for (const CellFacts* cell : blocks[0]) {

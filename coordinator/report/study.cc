@@ -58,9 +58,9 @@ MemberRow RowOf(const MemberFacts& facts) {
 EvaluationFacts FactsOf(const Gathered& gathered) {
   const SetFacts& set = gathered.sets.front();
   const EvaluationSet& evaluation = *set.input;
-  EvaluationFacts facts{evaluation.data_set, evaluation.identity,
-                        static_cast<int64_t>(evaluation.labels.size()), evaluation.classes,
-                        evaluation.class_names};
+  EvaluationFacts facts{
+      evaluation.data_set, evaluation.identity,    static_cast<int64_t>(evaluation.labels.size()),
+      evaluation.classes,  evaluation.class_names, evaluation.attributes};
   if (facts.examples == 0 && set.answers) facts.examples = set.answers->examples();
   facts.examples /= AnswersToOne(evaluation);
   return facts;

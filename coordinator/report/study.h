@@ -42,6 +42,7 @@ struct EvaluationFacts {
   int64_t examples = 0;
   int32_t classes = 0;
   std::vector<std::string> class_names;
+  int64_t attributes = 0;  // Not 0: answers are decisions, so many on each example.
 };
 
 // A row of the list of members; `cell` is a cell index, not a position.

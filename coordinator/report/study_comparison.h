@@ -36,7 +36,8 @@ struct ShiftClaim {
 // matter?
 struct SettingTest {
   Factor factor = Factor::kHardware;
-  std::string setting;  // "algo, learning_rate=0.05"
+  std::string setting;  // "algo, learning_rate=0.05", with the stack where it varies; of stacks
+                        // with the class.
   std::string plan;
   std::string axes_label;
   std::vector<std::string> sides;  // Classes, or stacks.
@@ -59,7 +60,7 @@ struct Draw {
 struct Comparison {
   Factor factor = Factor::kHardware;
   std::string label;    // "algo, learning_rate=0.05: cpu-intel-avx2 against cpu-intel-sse"
-  std::string setting;  // "algo, learning_rate=0.05", with the stack where it varies.
+  std::string setting;  // As of a test; where the stacks differ, "algo, ours against theirs".
   std::string axes_label;
   std::string plan;
   std::vector<uint32_t> cells_a;  // One for each block.
@@ -87,7 +88,7 @@ struct Comparison {
   Estimate accuracy_correlation;       // Of the accuracies, over draws.
   Estimate logits_correlation_paired;  // Mean Pearson correlation of flattened logits.
   Estimate logits_correlation_unpaired;
-  int64_t examples = 0;  // Of the evaluation set.
+  int64_t examples = 0;  // Of the evaluation set; never decisions.
   ShiftClaim shift;
   std::optional<size_t> setting_test;  // Place of that of all sides; absent: it rests on none.
   std::string text;                    // The finding in words.

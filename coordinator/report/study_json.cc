@@ -26,11 +26,8 @@ Json ToJson(const MemberCounts& c) {
 }
 
 Json ToJson(const EvaluationFacts& e) {
-  return {{"data_set", e.data_set},
-          {"identity", e.identity},
-          {"examples", e.examples},
-          {"classes", e.classes},
-          {"class_names", e.class_names}};
+  return {{"data_set", e.data_set}, {"identity", e.identity},       {"examples", e.examples},
+          {"classes", e.classes},   {"class_names", e.class_names}, {"attributes", e.attributes}};
 }
 
 Json ToJson(const Hashes& h) {

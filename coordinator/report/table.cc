@@ -231,7 +231,8 @@ void AddClasses(const Study& study, TextPage& page) {
                     WithInterval(row->accuracy), Value(row->accuracy_sd), Value(row->range),
                     Value(row->ratio), WithInterval(row->churn)});
   }
-  page.Table({"class", "examples", "top-1", "SD", "max - min", "SD / overall", "churn"}, rows);
+  const std::string things = std::string(AnswerWord(study.evaluation.attributes)) + "s";
+  page.Table({"class", things, "top-1", "SD", "max - min", "SD / overall", "churn"}, rows);
   if (!study.worst_classes.text.empty()) page.Line(study.worst_classes.text);
   if (noisiest->per_group.empty()) return;
   page.Heading("Who pays: groups of " + noisiest->label);
@@ -249,7 +250,8 @@ void AddClasses(const Study& study, TextPage& page) {
 void AddExamples(const Study& study, TextPage& page) {
   const DivergentExamples& divergent = study.divergent;
   if (divergent.examples.empty()) return;
-  page.Heading("Most divergent examples (pairs of one cell)");
+  const std::string thing(AnswerWord(study.evaluation.attributes));
+  page.Heading(fmt::format("Most divergent {}s (pairs of one cell)", thing));
   // A cohort of three has no pair left to measure on.
   const bool has_pairs = divergent.subset_disagreement.value.has_value();
   TextRows rows;
@@ -265,7 +267,7 @@ void AddExamples(const Study& study, TextPage& page) {
   }
   add(fmt::format("of {} so chosen", divergent.examples.size()),
       WithInterval(divergent.subset_disagreement), WithInterval(divergent.subset_accuracy));
-  std::vector<std::string> header = {"example", "disagreement", "right"};
+  std::vector<std::string> header = {thing, "disagreement", "right"};
   if (!has_pairs) header.erase(header.begin() + 1);
   page.Table(header, rows);
   page.Line(divergent.note);
@@ -280,7 +282,9 @@ constexpr size_t kShownSensitive = 5;
 void AddSensitive(const Study& study, TextPage& page) {
   const auto shown = [](const SensitiveExamples& s) { return !s.found.empty(); };
   if (std::ranges::none_of(study.sensitive, shown)) return;
-  page.Heading("Examples that go with the hardware or the stack");
+  const bool decisions = study.evaluation.attributes > 0;
+  page.Heading(fmt::format("{} that go with the hardware or the stack",
+                           decisions ? "Decisions" : "Examples"));
   for (const SensitiveExamples& of : study.sensitive) {
     if (!shown(of)) continue;
     TextRows rows;
@@ -291,7 +295,8 @@ void AddSensitive(const Study& study, TextPage& page) {
                       example.said_b, fmt::format("{} of {}", example.flips, of.draws),
                       WithInterval(example.rate)});
     }
-    page.Table({"example", of.side_a, of.side_b, "flips", "rate, shrunk"}, rows);
+    page.Table({decisions ? "decision" : "example", of.side_a, of.side_b, "flips", "rate, shrunk"},
+               rows);
     page.Line(of.text);
     if (of.found.size() > rows.size()) {
       page.Line(fmt::format("The table shows {} of these {}.", rows.size(), of.found.size()));

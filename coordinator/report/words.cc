@@ -137,6 +137,8 @@ std::string Counted(int64_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
+std::string_view AnswerWord(int64_t attributes) { return attributes > 0 ? "decision" : "example"; }
+
 std::string HardwareName(const std::string& hardware) {
   return hardware.empty() ? "any" : hardware;
 }
@@ -144,8 +146,7 @@ std::string HardwareName(const std::string& hardware) {
 std::string StackName(const std::string& stack) { return stack.empty() ? "no stack yet" : stack; }
 
 bool HaveSeveralStacks(const std::vector<CellFacts>& cells) {
-  return std::ranges::any_of(
-      cells, [&](const CellFacts& cell) { return cell.input->stack != cells[0].input->stack; });
+  return Varies(cells, &CellInput::stack);
 }
 
 std::string SettingOf(const CellFacts& cell) {

@@ -38,6 +38,9 @@ std::string Listed(std::span<const std::string> things);
 // "1 member", "3 members"
 std::string Counted(int64_t count, std::string_view thing);
 
+// What a member answers: a decision on each of so many attributes of an example, or the example.
+std::string_view AnswerWord(int64_t attributes);
+
 // The name of a hardware class; a cell that names none runs on any.
 std::string HardwareName(const std::string& hardware);
 

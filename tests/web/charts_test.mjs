@@ -130,6 +130,21 @@ test("Figure 1: every member, spread, churn and what the hardware changes stand 
   await page.close();
 });
 
+test("Figure 1: a setting of which nothing is known has its frame in every panel of cohorts", async () => {
+  const value = structuredClone(study);
+  for (const c of value.cohorts.filter(({ plan }) => plan === "control")) {
+    for (const estimate of [c.accuracy, c.accuracy_sd, c.churn]) Object.assign(estimate, { value: null, low: null, high: null });
+    for (const m of value.members.filter(({ cell }) => cell === c.cell)) m.final_metrics.top1 = null;
+  }
+  const { page } = await open(value);
+  const settings = new Set(value.cohorts.map((c) => c.plan)).size;
+  for (const i of [0, 1, 2]) {
+    const { frames } = await read(figureOf(page, "top-1 of every member").locator("svg").nth(i));
+    assert.equal(frames.length, settings, `panel ${"abc"[i]}`);
+  }
+  await page.close();
+});
+
 test("against an axis: points, intervals and lines stand where the JSON says", async () => {
   const value = wide();
   distinct(value.cohorts);

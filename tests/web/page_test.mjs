@@ -659,7 +659,7 @@ test("what only the hardware changes is drawn without pairs whose stacks differ 
   const { page } = await open(value);
   const figure = figureOf(page, "top-1 of every member");
   assert.equal(await figure.locator("svg").nth(3).locator("circle").count(), value.hardware.length - 1);
-  assert.match(await figure.locator("figcaption").textContent(), /Without pairs whose stacks differ as well\./);
+  assert.match(await figure.locator("figcaption").textContent(), /Without pairs of classes whose stacks differ as well\./);
   const rows = (await saved(page, figure, "CSV")).bytes.toString().split("\n").filter((r) => r.startsWith("only the hardware,"));
   assert.equal(rows.length, value.hardware.length - 1);
   await page.close();
@@ -675,7 +675,7 @@ test("contrasts without a value are not drawn, and without any there is no figur
   const drawings = (page) => figureOf(page, "B minus A with").locator("svg").evaluateAll((all) => all.map((svg) => svg.getAttribute("aria-label")));
   absent("churn");
   const { page } = await open(value);
-  assert.deepEqual(await drawings(page), ["top-1, B − A (% of the examples)"]);
+  assert.deepEqual(await drawings(page), ["top-1, B − A (% of the answers)"]);
   await page.close();
   absent("accuracy");
   const { page: none, heard } = await open(value);

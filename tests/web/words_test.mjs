@@ -198,3 +198,91 @@ test("the map of a choice that spans sets of examples says who is compared", asy
   }
   await page.close();
 });
+
+const captionOf = (page, words) => figureOf(page, words).first().locator("figcaption").textContent();
+
+test("captions speak of intervals only where some are drawn", async () => {
+  const value = structuredClone(study);
+  const visit = (of) => {
+    if (of === null || typeof of !== "object") return;
+    if ("value" in of && "low" in of) Object.assign(of, { low: null, high: null });
+    Object.values(of).forEach(visit);
+  };
+  for (const list of ["cohorts", "hardware", "contrasts", "ensembles"]) visit(value[list]);
+  const drawn = ["top-1 of every member", "Churn between two hardware classes", "filled: shown after", "Churn within each class", "Log loss and Brier score against"];
+  for (const [given, said] of [[study, true], [value, false]]) {
+    const { page, heard } = await open(given);
+    assert.deepEqual(heard, []);
+    for (const words of drawn) {
+      const caption = await captionOf(page, words);
+      assert.equal(/interval/.test(caption), said, caption);
+      assert.doesNotMatch(caption, said ? /undefined/ : /Student|95/);
+    }
+    await page.close();
+  }
+});
+
+test("what only the hardware changes is said to be of free physical sources, too, where a plan frees them", async () => {
+  const value = structuredClone(study);
+  const words = /differ in their hardware \(and in physical sources, where the plan frees them\)/;
+  const { page } = await open(value);
+  assert.match(await captionOf(page, "top-1 of every member"), words);
+  await page.close();
+  for (const h of value.hardware) h.kernels_fixed = true;
+  const fixed = await open(value);
+  assert.match(await captionOf(fixed.page, "top-1 of every member"), /differ in their hardware, with Student's t over draws/);
+  await fixed.page.close();
+});
+
+test("where the stacks of every two classes differ as well, Figure 1 has no panel of them and says so", async () => {
+  const value = structuredClone(study);
+  for (const h of value.hardware) h.mixes_stacks = true;
+  const { page } = await open(value);
+  const figure = figureOf(page, "top-1 of every member");
+  assert.equal(await figure.locator(".panel").count(), 3);
+  assert.match(await captionOf(page, "top-1 of every member"), / Without pairs of classes whose stacks differ as well\./);
+  await page.close();
+});
+
+test("a pair whose stacks differ as well is named with both, wherever it stands", async () => {
+  const value = structuredClone(study);
+  const [first] = value.hardware;
+  Object.assign(first, { mixes_stacks: true, stack_a: "ours", stack_b: "theirs", setting: "control, ours against theirs" });
+  const { page } = await open(value);
+  const table = page.locator("figure.table", { hasText: "Two sides over the independent draws" });
+  assert.equal((await textsOf(table))[0][0], "control, ours against theirs, avx2 – avx512");
+  const [head, ...rows] = fields((await saved(page, figureOf(page, "Churn between the same draws"), "CSV")).bytes.toString());
+  assert.equal(rows[0][head.indexOf("setting")], "control, ours against theirs, avx2 – avx512");
+  await page.close();
+});
+
+test("comparisons without any churn have their table and no figure", async () => {
+  const value = structuredClone(study);
+  for (const h of value.hardware) {
+    for (const estimate of [h.churn_paired, h.churn_unpaired, h.churn_within_a, h.churn_within_b]) Object.assign(estimate, { value: null, low: null, high: null });
+  }
+  const { page, heard } = await open(value);
+  assert.deepEqual(heard, []);
+  assert.equal(await figureOf(page, "Churn between two hardware classes").count(), 0);
+  assert.equal(await page.locator("figure.table", { hasText: "Two sides over the independent draws" }).count(), 1);
+  await page.close();
+});
+
+test("decisions are not called examples", async () => {
+  const value = structuredClone(study);
+  value.evaluation.attributes = 10;
+  const { page, heard } = await open(value);
+  assert.deepEqual(heard, []);
+  assert.match(await captionOf(page, "top-1 of every member"), /churn, the share of decisions on which/);
+  const [example] = value.divergent.examples;
+  const flips = sectionOf(page, "The decisions that flip");
+  assert.match(await flips.locator("figcaption").first().textContent(), /The most divergent decisions: true label/);
+  assert.match(await flips.locator(".card").first().textContent(), new RegExp(` · decision #${example.example}`));
+  assert.equal(await flips.locator("canvas").first().getAttribute("aria-label"), `test decision ${example.example}, label ${example.label_name}`);
+  const sensitive = sectionOf(page, "Which decisions does the hardware change?");
+  assert.equal(await sensitive.locator("th").first().textContent(), "decision");
+  const header = async (figure) => fields((await saved(page, figure, "CSV")).bytes.toString())[0];
+  assert.ok((await header(flips.locator("figure:not(.table)"))).includes("decision"));
+  assert.ok((await header(figureOf(page, "Churn within each class"))).includes("decisions"));
+  await page.close();
+});

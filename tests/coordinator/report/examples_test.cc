@@ -6,7 +6,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 
+#include "coordinator/report/study_json.h"
 #include "coordinator/report/table.h"
 #include "tests/coordinator/analysis/random_inputs.h"
 #include "tests/coordinator/report/tiny_study.h"
@@ -15,7 +17,9 @@ namespace noisefloor::report {
 namespace {
 
 using analysis::Draws;
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -106,6 +110,15 @@ TEST(SensitiveExamplesTest, DecisionsAreNotCalledExamples) {
   tiny.input.evaluations[0].attributes = 10;
   EXPECT_THAT(BuildStudy(tiny.input).sensitive.at(0).text,
               HasSubstr(" of 200 decisions are answered otherwise"));
+  EXPECT_EQ(BuildStudy(tiny.input).hardware.at(0).examples, 20);
+
+  TinyStudy following(kKnownExamples, 10);
+  AddSides(following, 12, 8);
+  EXPECT_EQ(BuildStudy(following.input).hardware.at(0).examples, 200);
+  following.input.evaluations[0].attributes = 10;
+  EXPECT_THAT(RenderTables(BuildStudy(following.input), {}),
+              AllOf(HasSubstr("Decisions that go with the hardware or the stack"),
+                    ContainsRegex("decision +cpu-a +cpu-b +flips")));
 }
 
 TEST(SensitiveExamplesTest, WithoutAShiftNoneIsTested) {
@@ -274,7 +287,17 @@ TEST(DivergentGroupsTest, DecisionsOnOneExampleAreOneDraw) {
   EXPECT_EQ(study.cohorts[0].per_group[0].examples, 30);
   EXPECT_EQ(study.cohorts[0].per_group[1].examples, 10);
   EXPECT_EQ(study.evaluation.examples, 40);
-  EXPECT_THAT(RenderTables(study, {}), HasSubstr("; 40 test examples (tiny, 2 classes)"));
+  EXPECT_EQ(nlohmann::json::parse(StudyToJson(study))["evaluation"]["attributes"], 10);
+  // What is counted beside them is called what it is.
+  EXPECT_THAT(study.headlines, Contains(ContainsRegex("disagree on .* of the decisions \\(n = 8")));
+  EXPECT_THAT(divergent.note,
+              AllOf(HasSubstr("at most 40 decisions"), Not(HasSubstr(" examples"))));
+  EXPECT_THAT(
+      RenderTables(study, {}),
+      AllOf(HasSubstr("; 40 test examples (tiny, 2 classes)"),
+            ContainsRegex("class +decisions +top-1"), ContainsRegex("group +examples +top-1"),
+            HasSubstr("Most divergent decisions (pairs of one cell)"),
+            ContainsRegex("decision +disagreement")));
 }
 
 }  // namespace

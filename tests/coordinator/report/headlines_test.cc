@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 
@@ -82,6 +83,37 @@ TEST(HeadlinesTest, WhereNoDifferenceIsShownTheFewestDrawsOfATestAreSaid) {
   EXPECT_THAT(BuildHeadlines(study),
               Contains("epochs: no difference of churn or top-1 is shown in 1 contrast (n = 4 or "
                        "more)."));
+}
+
+// Controls, other stacks and what cannot carry a test have no corrected p.
+TEST(HeadlinesTest, ManyShiftsAreSaidOfThoseThatWereTested) {
+  Study study;
+  for (int k = 0; k < 9; ++k) {
+    Comparison& comparison = study.hardware.emplace_back();
+    if (k < 7) comparison.shift.p_holm = k < 5 ? 0.01 : 0.5;
+    comparison.shift.shown = k < 5;
+    comparison.under_trained = k == 6;
+  }
+  EXPECT_THAT(
+      BuildHeadlines(study),
+      ElementsAre("Of two classes, the mean answer shifts in 5 of 6 comparisons after Holm; "
+                  "each is in its table."));
+}
+
+TEST(HeadlinesTest, ManyDifferencesAreSaidOfThoseThatWereTested) {
+  Study study;
+  for (int k = 0; k < 8; ++k) {
+    Contrast& contrast = study.contrasts.emplace_back();
+    contrast.subject = "epochs";
+    FigureContrast& churn = contrast.figures.emplace_back();
+    churn.figure = "churn";
+    churn.estimate.value = 0.1;
+    if (k < 6) churn.p = churn.p_holm = 0.001;
+    churn.shown = k < 5;
+  }
+  EXPECT_THAT(BuildHeadlines(study),
+              ElementsAre("epochs: in 5 of 6 contrasts a difference is shown after Holm over the 6 "
+                          "tests of the study; each is in its table; 2 cannot be tested."));
 }
 
 TEST(HeadlinesTest, AControlThatIsNotProvedIsNotCalledDifferent) {

@@ -266,6 +266,21 @@ TEST_F(InferStudyTest, WhoPaysIsToldByGroups) {
               HasSubstr("algo,,cpu-a,stack,cpu-b,stack,camera: left,churn,0.222"));
 }
 
+TEST_F(InferStudyTest, OfAttributesAGroupCountsItsExamples) {
+  here_.input.evaluations[0].attributes = 2;
+  ExampleGroups& groups = here_.input.evaluations[0].groups.emplace_back();
+  groups.column = "camera";
+  groups.values = {"left", "right"};
+  groups.of_example = {0, 0, 0, 0, 1, 1, 1, 1, 1, 1};  // Of each decision.
+
+  const InferStudy study = Build();
+
+  ASSERT_EQ(study.rows[1].groups.size(), 2u);
+  EXPECT_EQ(study.rows[1].groups[0].examples, 2);
+  EXPECT_EQ(study.rows[1].groups[1].examples, 3);
+  EXPECT_EQ(Json::parse(InferToJson(study))["rows"][1]["groups"][0]["examples"], 2);
+}
+
 TEST_F(InferStudyTest, PredictionsThatAreNotThereAreLeftOutByName) {
   here_.input.members[4].predictions = {};
   trained_.input.members[2].predictions = {};

@@ -24,6 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr int64_t kStackExamples = 100;
 
@@ -93,8 +94,33 @@ TEST(StackTest, StacksAreComparedOnEachClassAndClassesWithEachStack) {
   ASSERT_EQ(study.hardware.size(), 2u);
   EXPECT_EQ(study.hardware[0].label, "algo, ours: cpu-a against cpu-b");
   EXPECT_EQ(study.hardware[0].identical_pairs, 6) << "the same program gives the same answers";
-  EXPECT_EQ(study.stack_tests.size(), 2u);
   EXPECT_THAT(study.headlines, Contains(HasSubstr("hanging only the stack changes 5.00 %")));
+  // Tests of all sides are named as comparisons of two are.
+  ASSERT_EQ(study.hardware_tests.size(), 2u);
+  EXPECT_THAT(study.hardware_tests[0].text, StartsWith("algo, ours: "));
+  EXPECT_THAT(study.hardware_tests[1].text, StartsWith("algo, theirs: "));
+  ASSERT_EQ(study.stack_tests.size(), 2u);
+  EXPECT_THAT(study.stack_tests[0].text, StartsWith("algo, cpu-a: "));
+  EXPECT_THAT(study.stack_tests[1].text, StartsWith("algo, cpu-b: "));
+  EXPECT_THAT(StudyToCsv(study), AllOf(HasSubstr("\nhardware_test,,\"algo, theirs\",,shift_p,"),
+                                       HasSubstr("\nstack_test,,\"algo, cpu-b\",,shift_p,")));
+}
+
+// Else the two of cpu-a would be one row of every table.
+TEST(StackTest, ClassesOfOtherStacksAreNamedWithBoth) {
+  TinyStudy tiny(kStackExamples, 2);
+  AddStack(tiny, "cpu-a", "one", 0);
+  AddStack(tiny, "cpu-a", "two", 12);
+  AddStack(tiny, "cpu-b", "three", 12);
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.hardware.size(), 2u);
+  EXPECT_EQ(study.hardware[0].label, "algo, one against three: cpu-a against cpu-b");
+  EXPECT_EQ(study.hardware[1].label, "algo, two against three: cpu-a against cpu-b");
+  EXPECT_EQ(study.hardware[1].setting, "algo, two against three");
+  EXPECT_THAT(RenderTables(study), AllOf(HasSubstr("algo, one against three: a / b"),
+                                         HasSubstr("algo, two against three: a / b")));
 }
 
 TEST(StackTest, ThreeStacksHaveOneTestOfAll) {

@@ -292,7 +292,7 @@ TEST(StudyTest, DifferentStacksAreComparedOnlyForWantOfEqualOnesAndMarked) {
   EXPECT_TRUE(study.hardware[1].mixes_stacks);
   EXPECT_EQ(study.cohorts[2].label, "control, cpu-intel-sse, torch-2.7-cpu");
   EXPECT_EQ(study.hardware[0].setting, "control, torch-2.11-cpu");
-  EXPECT_EQ(study.hardware[1].setting, "control");
+  EXPECT_EQ(study.hardware[1].setting, "control, torch-2.11-cpu against torch-2.7-cpu");
   EXPECT_THAT(study.warnings, HasWarning("warning", "2 different stack fingerprints"));
   EXPECT_THAT(study.warnings, HasWarning("warning", "Compares different stacks"));
 }

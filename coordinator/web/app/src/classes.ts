@@ -6,7 +6,7 @@ import { el, estimate, nothing, number, section, table, withInterval } from "./f
 import { fitted, leftMargin, oneLine, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
-import { bounded, Cohort, finite, percent, Study } from "./study";
+import { answered, bounded, Cohort, finite, ifBounded, percent, Study } from "./study";
 
 const MOST_CLASSES = 30;
 const MOST_SETTINGS = 4;
@@ -51,12 +51,13 @@ export function classes(study: Study, palette: Palette): HTMLElement {
   const cohorts = noisy(study);
   const settings = noisiest(study, cohorts);
   const all = new Set(cohorts.map((c) => setting(c, study))).size;
+  const things = `${answered(study).one}s`;
   const data = cohorts.filter((c) => settings.includes(setting(c, study))).flatMap((c) => c.per_class.flatMap((k) => {
     const churn = finite(k.churn.value);
     if (churn === undefined) return [];
     return [{ setting: setting(c, study), hardware: c.hardware, name: k.name || String(k.label), churn: churn * 100,
       low: percent(k.churn.low), high: percent(k.churn.high), examples: k.examples, n: k.churn.n,
-      text: `${k.name || k.label}: ${oneLine(setting(c, study), c.hardware)}\nchurn ${withInterval(k.churn)}\nSD of accuracy ${number(k.accuracy_sd.value, "fraction")}\n${k.examples > 0 ? `${k.examples} examples, ` : ""}n = ${k.churn.n}` }];
+      text: `${k.name || k.label}: ${oneLine(setting(c, study), c.hardware)}\nchurn ${withInterval(k.churn)}\nSD of accuracy ${number(k.accuracy_sd.value, "fraction")}\n${k.examples > 0 ? `${k.examples} ${things}, ` : ""}n = ${k.churn.n}` }];
   }));
   if (data.length === 0) return section("Who pays?", nothing(study, "No cohort with free sources that learned something has two members with predictions."));
   const total = new Map<string, number>();
@@ -65,8 +66,8 @@ export function classes(study: Study, palette: Palette): HTMLElement {
   const shown = names.slice(0, MOST_CLASSES);
   return section("Who pays?",
     study.worst_classes.text || "Noise need not fall evenly: some classes change their answer from run to run more often than others.",
-    figure(`Churn within each class of the data set, by plan and hardware, most affected first; 95 % intervals. Without under-trained cohorts.${all > settings.length ? ` The ${settings.length} noisiest of ${all} plans and settings.` : ""}${names.length > shown.length ? ` The ${shown.length} most affected of ${names.length} classes.` : ""}`,
-      () => data.map((d) => ({ setting: d.setting, hardware: d.hardware, class: d.name, examples: d.examples, churn_percent: d.churn, low_percent: d.low, high_percent: d.high, n: d.n })),
+    figure(`Churn within each class of the data set, by plan and hardware, most affected first${ifBounded(data)}. Without under-trained cohorts.${all > settings.length ? ` The ${settings.length} noisiest of ${all} plans and settings.` : ""}${names.length > shown.length ? ` The ${shown.length} most affected of ${names.length} classes.` : ""}`,
+      () => data.map((d) => ({ setting: d.setting, hardware: d.hardware, class: d.name, [things]: d.examples, churn_percent: d.churn, low_percent: d.low, high_percent: d.high, n: d.n })),
       legend(palette),
       wide(plot("Churn by class of the data set", {
         width: 900, height: 40 + topMargin(settings) + shown.length * (10 + palette.domain.length * 6),

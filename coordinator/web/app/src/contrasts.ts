@@ -6,7 +6,7 @@ import { el, estimate, pCell, section, table } from "./format";
 import { fitted, leftMargin, oneLine } from "./labels";
 import { ACCENT, GRID, INK } from "./palette";
 import { pathOf } from "./paths";
-import { bounded, Contrast, FigureContrast, finite, percent, Study } from "./study";
+import { bounded, Contrast, FigureContrast, finite, ifBounded, percent, Study } from "./study";
 
 const MOST = 30;
 const WIDTH = 900;
@@ -16,7 +16,7 @@ const NOT_SHOWN = "#777777";
 // What is drawn; the spread, a ratio, stands in the table.
 const DRAWN: { figure: FigureContrast["figure"]; label: string }[] = [
   { figure: "churn", label: "churn, B − A (% of the answers)" },
-  { figure: "accuracy", label: "top-1, B − A (% of the examples)" },
+  { figure: "accuracy", label: "top-1, B − A (% of the answers)" },
 ];
 
 function sides(contrast: Contrast): string {
@@ -77,7 +77,7 @@ export function contrasts(study: Study): HTMLElement | null {
   ]);
   return section("Does it matter which?",
     "Every value of an axis against the first, every two plans that let something vary, every two hardware classes and stacks: each side is the mean over all settings that have both. Draw by draw: where both sides share their draws they move together, so that the difference is known far better than each side. One correction (a weighted Holm: two thirds of the level for shifts of the mean answer by hardware or stack, where there are any) covers every p of these contrasts and of those shifts; classes, groups and examples have corrections of their own.",
-    drawn.length === 0 ? null : figure("B minus A with 95 % intervals, each on its own; filled: shown after the correction.",
+    drawn.length === 0 ? null : figure(`B minus A${ifBounded(drawn.flatMap(({ figure: name }) => points(first, name)), " with 95 % intervals, each on its own")}; filled: shown after the correction.`,
       () => DRAWN.flatMap(({ figure: name }) => points(first, name).map((d) => ({ figure: name, contrast: d.row, value_percent: d.value, low_percent: d.low, high_percent: d.high, shown: String(d.shown) }))),
       el("div", { class: "legend" },
         el("span", {}, el("i", { style: `background:${SHOWN}` }), "shown, p ≤ 0.05 after Holm"),

@@ -1,7 +1,7 @@
 // The test images that members disagree on most, with what each member said.
 import { figure, titledTable } from "./figure";
 import { el, estimate, folded, number, pCell, section, table } from "./format";
-import { DivergentExample, DivergentGroup, finite, Study } from "./study";
+import { answered, DivergentExample, DivergentGroup, finite, Study } from "./study";
 
 const CLASS_COLOURS = ["#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#6b6b6b"];
 
@@ -64,10 +64,11 @@ function card(study: Study, e: DivergentExample): HTMLElement {
     el("li", { class: label === e.label ? "right" : "" },
       el("i", { style: shade(label) }), `${nameOf(study, label)} ${count}`));
   const disagreement = finite(e.disagreement.value);
+  const { one } = answered(study);
   return el("div", { class: "card" },
-    draw(e.picture, `test example ${e.example}, label ${e.label_name}`),
+    draw(e.picture, `test ${one} ${e.example}, label ${e.label_name}`),
     el("div", {},
-      el("p", {}, el("b", {}, e.label_name), ` · #${e.example}`),
+      el("p", {}, el("b", {}, e.label_name), ` · ${one === "example" ? "" : `${one} `}#${e.example}`),
       el("p", { class: "facts" }, disagreement === undefined ? "no pair to measure on" : `${number(e.disagreement.value, "fraction")} disagree`),
       el("ul", {}, ...list)),
     strip(study, e));
@@ -94,15 +95,17 @@ function groups(study: Study): HTMLElement[] {
 
 export function divergent(study: Study): HTMLElement {
   const d = study.divergent;
+  const { one } = answered(study);
+  const title = `The ${one}s that flip`;
   if (d.examples.length === 0) {
-    return section("The examples that flip", study.choice ? "Examples are chosen and measured on the whole study." : d.note || "No example was answered in two ways.");
+    return section(title, study.choice ? "Examples are chosen and measured on the whole study." : d.note || `No ${one} was answered in two ways.`);
   }
-  return section("The examples that flip", d.note,
+  return section(title, d.note,
     el("p", {}, `On so many, measured on members that did not choose them, each in its turn (n = ${d.subset_disagreement.n} replicates): two members of a cohort disagree on `,
       estimate(d.subset_disagreement, "divergent.subset_disagreement"), ", accuracy ",
       estimate(d.subset_accuracy, "divergent.subset_accuracy"), "."),
-    figure(`The most divergent test images: true label, the four answers given most often (${d.members.length} of them; the strip has ${d.members.length <= MOST_FIELDS ? "one field a member, in the order of cohorts" : "for every cohort in its order a stretch for each answer, as wide as members gave it"}), and how often two measuring members of one cohort disagree.`,
-      () => d.examples.flatMap((e) => e.said.map((label, i) => ({ example: e.example, label: e.label_name, member: d.members[i], said: nameOf(study, label) }))),
+    figure(`The most divergent ${one === "example" ? "test images" : `${one}s`}: true label, the four answers given most often (${d.members.length} of them; the strip has ${d.members.length <= MOST_FIELDS ? "one field a member, in the order of cohorts" : "for every cohort in its order a stretch for each answer, as wide as members gave it"}), and how often two measuring members of one cohort disagree.`,
+      () => d.examples.flatMap((e) => e.said.map((label, i) => ({ [one]: e.example, label: e.label_name, member: d.members[i], said: nameOf(study, label) }))),
       el("div", { class: "cards" }, ...d.examples.slice(0, SHOWN).map((e) => card(study, e))),
       d.examples.length > SHOWN
         ? folded(`${d.examples.length - SHOWN} more`, () => el("div", { class: "cards" }, ...d.examples.slice(SHOWN).map((e) => card(study, e))))

@@ -5,7 +5,7 @@ import { figure, legend, titledTable, wide } from "./figure";
 import { el, estimate, section, table, withInterval } from "./format";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
-import { bounded, Cohort, CohortEnsembles, finite, Study } from "./study";
+import { bounded, Cohort, CohortEnsembles, finite, ifBounded, Study } from "./study";
 
 const SCORES = [
   { key: "log_loss", label: "log loss (nats)" },
@@ -60,7 +60,7 @@ export function ensembles(study: Study, palette: Palette): HTMLElement | null {
   const unseen = study.ensembles.cohorts.filter((of) => of.note !== "");
   return section("What does an ensemble buy?",
     `The probabilities of several members of one cell are averaged. Of which members they are is the mean: every size up to half of them, so that two ensembles share none.${cut ? ` Of cells with many members the first ${Math.max(...told.map((of) => of.members))} are looked at.` : ""}`,
-    several.length === 0 ? null : figure("Log loss and Brier score against the number of members that are averaged; 95 % intervals over members.",
+    several.length === 0 ? null : figure(`Log loss and Brier score against the number of members that are averaged${ifBounded(SCORES.flatMap((score) => dataOf(several, study, score.key)), "; 95 % intervals over members")}.`,
       () => SCORES.flatMap((score) => dataOf(several, study, score.key).map((d) => ({ score: score.key, cell: d.label, hardware: d.hardware, size: d.size, value: d.value, low: d.low, high: d.high, n: d.n }))),
       legend(palette),
       el("div", { class: "pair" }, ...SCORES.map((score) => chart(several, study, palette, score)))),

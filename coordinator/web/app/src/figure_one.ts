@@ -7,7 +7,7 @@ import { figure, legend } from "./figure";
 import { shortPairs } from "./hardware";
 import { fitted, leftMargin, oneLine, overBlocks, rowHeight, setting } from "./labels";
 import { GRID, INK, Palette } from "./palette";
-import { bounded, Cohort, Comparison, Estimate, finite, percent, Study } from "./study";
+import { answered, bounded, Cohort, Comparison, Estimate, finite, ifBounded, percent, Study } from "./study";
 
 const MOST_GROUPS = 40;
 const MOST_PAIRS = 6;  // Beyond, pairs of classes share a row, hollow and without intervals.
@@ -103,6 +103,7 @@ function everyMember(points: Point[], means: Dot[], palette: Palette, groups: st
       Plot.frame({ stroke: GRID }),
       Plot.dot(points, { fy: "group", y: "row", x: "top1", stroke: "row", fill: "none", r: 3, title: "text" }),
       Plot.tickX(means, { fy: "group", y: "row", x: "value", stroke: "row", strokeWidth: 3, title: "text" }),
+      everyRow(groups),
     ],
   });
 }
@@ -110,6 +111,7 @@ function everyMember(points: Point[], means: Dot[], palette: Palette, groups: st
 /** The floor is the mean of the churn inside the two sides. */
 interface Change extends Dot {
   floor: number | undefined;
+  freed: boolean;  // By its plan: physical sources, which differ as well.
 }
 
 function changes(study: Study, groups: string[]): Change[] {
@@ -123,7 +125,7 @@ function changes(study: Study, groups: string[]): Change[] {
     const floor = a === undefined || b === undefined ? undefined : (a + b) * 50;
     const beside = floor === undefined ? "" : `\nnoise floor: ${number(floor / 100, "fraction")} inside a class`;
     return dot(group, pair(h), h.churn_paired, "same draws, other hardware: churn")
-      .map((d) => ({ ...d, floor, text: d.text + beside }));
+      .map((d) => ({ ...d, floor, freed: !h.kernels_fixed, text: d.text + beside }));
   });
 }
 
@@ -172,11 +174,12 @@ interface Panel {
   drawing: (rows: number) => Element;
 }
 
-function saidOfHardware(study: Study, data: Change[]): string {
+function saidOfHardware(data: Change[], bars: boolean): string {
   return [
-    "churn of pairs that share every draw and differ in their hardware, with Student's t over draws",
+    "churn of pairs that share every draw and differ in their hardware",
+    ...(data.some((d) => d.freed) ? [" (and in physical sources, where the plan frees them)"] : []),
+    ...(bars ? [", with Student's t over draws"] : []),
     ...(data.some((d) => d.floor !== undefined) ? ["; grey: the noise floor, the mean of the churn inside the two classes"] : []), ".",
-    ...(study.hardware.some((h) => h.mixes_stacks && h.pairs > 0) ? [" Without pairs whose stacks differ as well."] : []),
     ...(pairsOf(data).length > MOST_PAIRS ? [" All pairs of classes share a row, without intervals; the table has them."] : []),
   ].join("");
 }
@@ -185,19 +188,20 @@ function saidOfHardware(study: Study, data: Change[]): string {
 function panelsOf(study: Study, { points, means, spread, churn, hardware }: Data, palette: Palette, groups: string[]): Panel[] {
   const classes = palette.domain.length;
   const bars = (data: Dot[]) => bounded(data).length > 0;
+  const barsOfPairs = bars(hardware) && pairsOf(hardware).length <= MOST_PAIRS;
   const all: (Panel & { there: boolean })[] = [
     { there: points.length + means.length > 0, title: "Every member", rows: classes, bars: false,
       said: "top-1 of every member (circles) and its mean.",
       drawing: (rows) => everyMember(points, means, palette, groups, rows) },
     { there: spread.length > 0, title: "Spread of accuracy", rows: classes, bars: bars(spread),
-      said: "standard deviation of top-1 over members; its intervals assume normal values.",
+      said: `standard deviation of top-1 over members${ifBounded(spread, "; its intervals assume normal values")}.`,
       drawing: (rows) => dots(spread, palette, groups, rows, "SD of top-1 (percentage points)", "Standard deviation of top-1") },
     { there: churn.length > 0, title: "Churn inside a class", rows: classes, bars: bars(churn),
-      said: "churn, the share of test examples on which two members of a cohort disagree, mean over pairs; intervals leave out one member from all its pairs.",
+      said: `churn, the share of ${answered(study).many} on which two members of a cohort disagree, mean over pairs${ifBounded(churn, "; intervals leave out one member from all its pairs")}.`,
       drawing: (rows) => dots(churn, palette, groups, rows, "churn (%)", "Churn inside a class") },
     { there: hardware.length > 0, title: "Changing only the hardware", rows: rowsOfPairs(hardware),
-      bars: bars(hardware) && pairsOf(hardware).length <= MOST_PAIRS,
-      said: saidOfHardware(study, hardware), drawing: (rows) => onlyTheHardware(hardware, rows) },
+      bars: barsOfPairs,
+      said: saidOfHardware(hardware, barsOfPairs), drawing: (rows) => onlyTheHardware(hardware, rows) },
   ];
   return all.filter((p) => p.there);
 }
@@ -224,7 +228,9 @@ export function figureOne(study: Study, palette: Palette): HTMLElement | null {
   const letter = (i: number) => "abcd".charAt(i);
   // As high as its neighbour.
   const height = (i: number) => Math.max(panels[i]?.rows ?? 0, panels[i ^ 1]?.rows ?? 0);
-  return figure(`${panels.map((p, i) => `${letter(i)}: ${p.said}`).join(" ")}${panels.some((p) => p.bars) ? " Bars are 95 % intervals." : ""}${known.length < all.length ? ` Without ${all.length - known.length} of ${all.length} plans and settings, in which no member is done.` : ""}${groups.length < known.length ? ` The first ${groups.length} of ${known.length} plans and settings; the table has all.` : ""}`,
+  // Of no panel: where all are such, that of the hardware is not there.
+  const mixed = study.hardware.some((h) => h.mixes_stacks && h.pairs > 0) ? " Without pairs of classes whose stacks differ as well." : "";
+  return figure(`${panels.map((p, i) => `${letter(i)}: ${p.said}`).join(" ")}${panels.some((p) => p.bars) ? " Bars are 95 % intervals." : ""}${mixed}${known.length < all.length ? ` Without ${all.length - known.length} of ${all.length} plans and settings, in which no member is done.` : ""}${groups.length < known.length ? ` The first ${groups.length} of ${known.length} plans and settings; the table has all.` : ""}`,
     () => rows,
     legend(palette),
     el("div", { class: "pair" }, ...panels.map((p, i) => panel(letter(i), p.title, p.drawing(height(i))))));

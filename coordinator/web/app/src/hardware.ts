@@ -6,7 +6,7 @@ import { el, estimate, nothing, pCell, section, table, withInterval } from "./fo
 import { fewOfEach, fitted, leftMargin } from "./labels";
 import { ACCENT, ACCENT_LIGHT, GRID, INK } from "./palette";
 import { pathOf } from "./paths";
-import { bounded, Estimate, Comparison, finite, percent, SettingTest, Study } from "./study";
+import { bounded, Estimate, Comparison, finite, ifBounded, percent, SettingTest, Study } from "./study";
 
 const KINDS = ["within A", "within B", "across, same replicate", "across, other replicates"];
 // Shades: colours mean hardware.
@@ -26,7 +26,7 @@ const HARDWARE: Factor = {
   title: "What does the hardware change?",
   many: "hardware classes",
   nothing: "This sweep ran on one hardware class: nothing to compare.",
-  about: "The same replicate has the same seeds on every hardware class, so a pair differs only by its hardware (and by physical sources, where the plan frees them). Churn across classes of the same replicate is the total effect of changing the class; beside the churn inside each class, the noise floor. Whether some of it is systematic is another question: does the class shift the mean answer? Each row counts independent draws of the seeded sources, never copies of one.",
+  about: "The same replicate has the same seeds on every hardware class, so a pair differs only by its hardware (and by physical sources, where the plan frees them); a pair whose stacks differ as well is named with both. Churn across classes of the same replicate is the total effect of changing the class; beside the churn inside each class, the noise floor. Whether some of it is systematic is another question: does the class shift the mean answer? Each row counts independent draws of the seeded sources, never copies of one.",
 };
 const STACK: Factor = {
   key: "stacks",
@@ -87,7 +87,7 @@ function compared(study: Study, factor: Factor, comparisons: Comparison[], tests
     if (h.pairs === 0) return [];  // There is a warning of it.
     const at = (name: string) => `${pathOf(h)}.${name}`;
     return [[
-      el("span", { title: h.label, class: "cohort" }, group(h) + (h.mixes_stacks ? " (mixes stacks)" : "")), el("span", { "data-count": at("draws") }, String(h.draws)), `${h.identical_pairs}/${h.pairs}`,
+      el("span", { title: h.label, class: "cohort" }, group(h)), el("span", { "data-count": at("draws") }, String(h.draws)), `${h.identical_pairs}/${h.pairs}`,
       estimate(h.accuracy_difference, at("accuracy_difference")), estimate(h.churn_paired, at("churn_paired")),
       estimate(h.churn_unpaired, at("churn_unpaired")), estimate(h.churn_excess, at("churn_excess")),
       pCell(h.shift.p, at("shift.p")),
@@ -103,7 +103,7 @@ function compared(study: Study, factor: Factor, comparisons: Comparison[], tests
   const shown = fewOfEach(comparisons.filter((h) => groups.includes(group(h))).map((h) => ({ name: group(h), plan: h.plan })), most);
   const drawn = data.filter((d) => shown.includes(d.group));
   return section(factor.title, factor.about,
-    figure(`Churn between two ${factor.many} (A – B), beside the churn inside each; 95 % intervals.`,
+    drawn.length === 0 ? null : figure(`Churn between two ${factor.many} (A – B), beside the churn inside each${ifBounded(drawn)}.`,
       () => data.map((d) => ({ comparison: d.group, kind: d.kind, value_percent: d.value, low_percent: d.low, high_percent: d.high, n: d.n })),
       el("div", { class: "legend" }, ...KINDS.map((k, i) => el("span", {}, el("i", { style: `background:${COLOURS[i]}` }), k))),
       wide(plot(`Churn between two ${factor.many}`, {

@@ -7,7 +7,7 @@ import { el, estimate, nothing, section, table, withInterval } from "./format";
 import { besides, fitted, leftMargin, oneLine, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
-import { bounded, Cohort, finite, percent, Study } from "./study";
+import { answered, bounded, Cohort, finite, ifBounded, percent, Study } from "./study";
 
 export function control(study: Study): HTMLElement {
   const mark = { identical: "✓ identical", different: "✗ different", unproved: "? unproved" };
@@ -103,7 +103,7 @@ function againstAxis(study: Study, path: string, palette: Palette): HTMLElement 
   const cut = all.length > rows.length ? ` The first ${rows.length} of ${all.length} settings.` : "";
   const title = (d: AxisPoint) => `${oneLine(d.plan, d.besides, d.hardware)}\n${path.split(".").at(-1)} ${d.x}: ${d.said}\nn = ${d.n}`;
   const place = { fx: "plan", ...(all.length > 1 ? { fy: "besides" } : {}), x: (d: AxisPoint) => position(d.x) };
-  return figure(`Share of test examples on which not all n members agree, against ${path}; 95 % intervals over examples, not over members: n members cannot show how it spreads over other draws of them. It grows with n, which is ${range(data.map((d) => d.n))}; "any of 3" in the table does not.${some}${cut}`,
+  return figure(`Share of ${answered(study).many} on which not all n members agree, against ${path}${ifBounded(data, "; 95 % intervals over examples, not over members: n members cannot show how it spreads over other draws of them")}. It grows with n, which is ${range(data.map((d) => d.n))}; "any of 3" in the table does not.${some}${cut}`,
     () => data.map((d) => ({ [path]: d.x, plan: d.plan, hardware: d.hardware, besides: d.besides, value_percent: d.y, low_percent: d.low, high_percent: d.high, n: d.n })),
     legend(palette),
     wide(plot(`Disagreement against ${path}`, {

@@ -143,6 +143,7 @@ export interface Comparison {
   stack_a: string;
   stack_b: string;
   mixes_stacks: boolean;
+  kernels_fixed: boolean;
   pairs: number;
   identical_pairs: number;
   draws: number;
@@ -339,6 +340,8 @@ export interface Study {
     examples: number;
     classes: number;
     class_names: string[];
+    /** Not 0: answers are decisions, so many on each example. Older files do not tell. */
+    attributes?: number;
   };
   headlines: string[];
   /** What to do, each with what it rests on. */
@@ -413,4 +416,14 @@ export function percent(value: Num | undefined): number | undefined {
 /** Those with an interval: the others have no rule, rather than one of no width. */
 export function bounded<D extends { low: number | undefined; high: number | undefined }>(data: D[]): D[] {
   return data.filter((d) => d.low !== undefined && d.high !== undefined);
+}
+
+/** What a caption says of intervals, where some are drawn. */
+export function ifBounded(data: { low: number | undefined; high: number | undefined }[], words = "; 95 % intervals"): string {
+  return bounded(data).length > 0 ? words : "";
+}
+
+/** What members answer: where examples have attributes, a decision on each. */
+export function answered(study: Study): { one: string; many: string } {
+  return (study.evaluation.attributes ?? 0) > 0 ? { one: "decision", many: "decisions" } : { one: "example", many: "test examples" };
 }

@@ -47,8 +47,9 @@ interface Point {
 
 function pointsOf(study: Study, some: Trajectory[], measure: Measure): Point[] {
   const cohorts = new Map(study.cohorts.map((c) => [c.cell, c]));
+  const classes = shortPairs(study.hardware, "hardware");
   const pairs = new Map([
-    ...study.hardware.map((h): [string, string] => [h.label, shortPairs(study.hardware, "hardware")(h)]),
+    ...study.hardware.map((h): [string, string] => [h.label, `${h.mixes_stacks ? `${h.stack_a} against ${h.stack_b}\n` : ""}${classes(h)}`]),
     ...study.stacks.map((h): [string, string] => [h.label, shortPairs(study.stacks, "stacks")(h)])]);
   return some.flatMap((t) => {
     // Of a choice of hardware either side may be left.
