@@ -15,7 +15,8 @@ namespace noisefloor {
 std::string UsageMessage(const CLI::App& root, const CLI::ParseError& error);
 
 // Up to a "--", each "--option=" as the option and an empty word: CLI11 takes the word behind an
-// option without a value for its value.
+// option without a value for its value. So is a word that is meant as the value of the one before
+// it: that is written behind a "=".
 std::vector<std::string> WithEmptyValues(const std::vector<std::string>& arguments);
 
 // "--to: expected DIR, got nothing" for the first option that was given an empty value, of `root`

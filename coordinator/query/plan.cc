@@ -140,6 +140,7 @@ struct Load {
   std::map<std::string, double> seconds;  // Of all members, by class.
   int64_t known_members = 0;              // Ended ones that the figures come from.
   int64_t unknown_cells = 0;
+  int64_t uncounted_cells = 0;      // How many steps they take is not known either.
   std::set<std::string> speeds_of;  // Classes and models already counted in known_members.
 };
 
@@ -194,6 +195,15 @@ void WarnOfPlaces(const sweep::Sweep& sweep, Plan& plan) {
   for (const std::string& what : unserved) {
     plan.warnings.push_back("no worker offers " + what + ": its cells will wait");
   }
+}
+
+// Where of none the steps are known, their sum says so.
+void WarnOfSteps(const Load& load, Plan& plan) {
+  if (load.uncounted_cells == 0 || plan.steps == 0) return;
+  plan.warnings.push_back(
+      fmt::format("of {} of {} cells the steps are not counted: only their trainer, or their "
+                  "images, tell how many there are",
+                  load.uncounted_cells, plan.cells.size()));
 }
 
 void WarnOfReplicates(Plan& plan) {
@@ -341,10 +351,13 @@ Plan MakePlan(SQLite::Database& database, const sweep::Sweep& sweep,
     Count(cell, specification, cells_of[cell.plan]);
     if (!specification) {  // Only its trainer knows how much there is to do.
       ++load.unknown_cells;
+      ++load.uncounted_cells;
       continue;
     }
     CountIdle(cell, *specification, idle);
-    plan.steps += PlannedSteps(*specification) * cell.replicates;
+    const int64_t steps = PlannedSteps(*specification);
+    plan.steps += steps * cell.replicates;
+    load.uncounted_cells += steps == 0 && specification->train.epochs > 0 ? 1 : 0;
     AddLoad(cell, *specification, speeds, load);
   }
   plan.members = static_cast<uint32_t>(sweep::MemberCount(sweep));
@@ -354,6 +367,7 @@ Plan MakePlan(SQLite::Database& database, const sweep::Sweep& sweep,
   }
   SetTime(load, fleet, plan);
   WarnOfPlaces(sweep, plan);
+  WarnOfSteps(load, plan);
   // A measurement repeats steps, not members.
   if (sweep.kind != sweep::Kind::kMeasure) WarnOfReplicates(plan);
   WarnOfIdle(idle, plan);

@@ -139,9 +139,9 @@ class CoordinatorJobTest : public DeployTest {
     Pretend("programs/noisefloor", R"(echo "$1" >>called; ls study/access >>called; exit 5)");
   }
   // What the program was asked, and which access files were there.
-  std::string Called() const {
+  std::string Called(const std::string& home = "") const {
     const Answer job = Run("SLURM_JOB_ID=7 NOISEFLOOR_LOCAL=" + checkout_.Path("local") +
-                           " bash coordinator.sbatch study");
+                           " bash coordinator.sbatch study " + home);
     EXPECT_NE(job.code, 0) << "the program ends with 5";
     return Content(checkout_.Path("called"));
   }
@@ -153,6 +153,25 @@ TEST_F(CoordinatorJobTest, TheFirstOneBeginsAnewAfterOneThatEndedBeforeItsFirstT
   EXPECT_EQ(Called(), "access\nreader.access\n");
 }
 
+TEST_F(CoordinatorJobTest, AJobThatTheClusterHasForgottenDoesNotRun) {
+  Pretend("programs/squeue", "echo slurm_load_jobs error: Invalid job id specified >&2; exit 1");
+  EXPECT_EQ(Called(), "access\nreader.access\n");
+}
+
+TEST_F(CoordinatorJobTest, AJobOfAHigherNumberMayHaveBegunFirst) {
+  (void)checkout_.Put("study/logs/coordinator-9.log", "");
+  Pretend("programs/squeue", R"(case "$*" in *--jobs=9*) echo it runs;; esac)");
+  EXPECT_EQ(Called(), "");
+}
+
+TEST_F(CoordinatorJobTest, AHomeThatHasAnAuthorityKeepsIt) {
+  fs::create_directories(checkout_.Path("home/access"));
+  (void)checkout_.Put("home/access/ca.key", "mine");
+  EXPECT_EQ(Called(checkout_.Path("home")), "");
+  EXPECT_EQ(Content(checkout_.Path("home/access/ca.key")), "mine");
+  EXPECT_TRUE(fs::exists(checkout_.Path("study/access/admin.access")));
+}
+
 TEST_F(CoordinatorJobTest, WhereThereWasATermNothingIsRemoved) {
   fs::create_directories(checkout_.Path("study/handover/term-1"));
   EXPECT_EQ(Called(), "serve\nadmin.access\nreader.access\nsubmitter.access\nworker.access\n");
@@ -161,8 +180,10 @@ TEST_F(CoordinatorJobTest, WhereThereWasATermNothingIsRemoved) {
 TEST_F(CoordinatorJobTest, WhileAnotherOneBeginsNothingIsRemoved) {
   Pretend("programs/squeue", R"(case "$*" in *--jobs=3*) echo it runs;; esac)");
   EXPECT_EQ(Called(), "");
+  Pretend("programs/squeue", "echo slurm_load_jobs error: Unable to contact >&2; exit 1");
+  EXPECT_EQ(Called(), "") << "it may run";
   EXPECT_THAT(Content(checkout_.Path("study/logs/coordinator-7.log")),
-              HasSubstr("job 3 begins this study at this moment"));
+              AllOf(HasSubstr("job 3 begins this study at this moment"), HasSubstr("Unable to")));
   EXPECT_TRUE(fs::exists(checkout_.Path("study/access/admin.access")));
 }
 

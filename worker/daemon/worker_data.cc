@@ -88,8 +88,10 @@ void Worker::GoOnWith(LeaseId lease, const FetchNews& news) {
   const std::string why = fmt::format("{}, nor is it in the cache {}; from the coordinator: {}",
                                       NotInRoots(news.wanted.name, settings_.offer.data_roots),
                                       fetcher_->folder(), Message(status));
-  const CauseClass cause = news.machine_failed ? CauseClass::kLostDevice : CauseClass::kBadData;
-  EndUnstarted(lease, attempt, FailedResult(cause, why), news.machine_failed);
+  // One above the cache's limit is not of the moment: no rest helps, and other limits are as this.
+  const bool machine_failed = news.machine_failed && !absl::IsOutOfRange(status);
+  const CauseClass cause = machine_failed ? CauseClass::kLostDevice : CauseClass::kBadData;
+  EndUnstarted(lease, attempt, FailedResult(cause, why), machine_failed);
 }
 
 void Worker::StopWaiting(const slots::TerminateTrainer& action, Attempt& attempt) {

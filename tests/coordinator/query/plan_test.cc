@@ -291,6 +291,25 @@ TEST_F(PlanTest, APlanLooksAtTheShardsOfEachCell) {
                           HasSubstr("acts on nothing in 1 of its 3 cells: train.shards is 2: ")));
 }
 
+TEST_F(PlanTest, APlanSaysOfHowManyCellsItDoesNotCountTheSteps) {
+  sweep::Sweep sweep = sample::Content();
+  const auto about_steps = [&](int64_t of_birds) {
+    sweep.axes = {{{{"data.name", {std::string("fashion-mnist-sample"), std::string("birds")}},
+                    {"data.image_size", {int64_t{0}, int64_t{32}}},
+                    {"data.train_examples", {int64_t{128}, of_birds}}}}};
+    std::vector<std::string> found;
+    const auto plan = home_.query().PlanSweep(sweep, {});
+    if (!plan.ok()) return std::vector{std::string(plan.status().message())};
+    for (const std::string& warning : plan->warnings) {
+      if (warning.find("not counted") != std::string::npos) found.push_back(warning);
+    }
+    return found;
+  };
+
+  EXPECT_THAT(about_steps(256), ElementsAre());
+  EXPECT_THAT(about_steps(0), ElementsAre(HasSubstr("of 2 of 4 cells the steps are not counted")));
+}
+
 TEST_F(PlanTest, ALoadActsOnBitsOnlyBesideWhatDependsOnTimes) {
   sweep::Sweep sweep = sample::Content();
   PutSetting(sweep.base, "sources.load.choices", std::vector<int64_t>{0, 2});

@@ -110,6 +110,20 @@ TEST_F(DaemonDataTest, WhatNobodyHasIsSaidWithAllPlacesThatWereLookedAt) {
   EXPECT_THAT(message, HasSubstr("from the coordinator: the coordinator has no cifar10"));
 }
 
+// Ten attempts, and a rest after each third, would not make it smaller.
+TEST_F(DaemonDataTest, WhatIsLargerThanTheCacheMayBeIsNotTriedAgainHere) {
+  coordinator_.OfferData("mnist", {{"mnist/a", std::string(2 << 20, 'a')}});
+  StartDaemon({"--cache-limit=1"});
+  (void)Registered();
+  Start(Lacking(7));
+
+  const v1::AttemptFinished finished = Finished();
+
+  EXPECT_EQ(finished.outcome().cause(), "bad_data");
+  EXPECT_THAT(finished.outcome().message(), HasSubstr("it has 2097152 bytes, and the cache "));
+  EXPECT_EQ(coordinator_.bytes_sent(), 0u);
+}
+
 TEST_F(DaemonDataTest, WithoutACacheNothingIsFetched) {
   StartDaemon({"--no-cache"});
   (void)Registered();

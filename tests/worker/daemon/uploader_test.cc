@@ -180,11 +180,12 @@ class HoldingCoordinator final : private v1::WorkerService::Service {
     MutexLock lock(mutex_);
     held_ = kind;
   }
-  bool WaitForHeld() {
+  // So many, one after the other, of one that is tried again.
+  bool WaitForHeld(int files = 1) {
     MutexLock lock(mutex_);
-    while (!holds_ && changed_.WaitFor(mutex_, absl::Minutes(1))) {
+    while (held_so_far_ < files && changed_.WaitFor(mutex_, absl::Minutes(1))) {
     }
-    return holds_;
+    return held_so_far_ >= files;
   }
   void Answer(grpc::Status answer) {
     MutexLock lock(mutex_);
@@ -202,7 +203,7 @@ class HoldingCoordinator final : private v1::WorkerService::Service {
     }
     MutexLock lock(mutex_);
     if (kind != held_) return grpc::Status::OK;
-    holds_ = true;
+    ++held_so_far_;
     changed_.NotifyAll();
     while (!answer_) changed_.Wait(mutex_);
     return *answer_;
@@ -211,7 +212,7 @@ class HoldingCoordinator final : private v1::WorkerService::Service {
   Mutex mutex_;
   CondVar changed_;
   std::string held_ ABSL_GUARDED_BY(mutex_);
-  bool holds_ ABSL_GUARDED_BY(mutex_) = false;
+  int held_so_far_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<grpc::Status> answer_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RpcServer> server_;
 };
@@ -234,9 +235,8 @@ class MovedUploaderTest : public UploaderTest {
     for (const auto& [kind, content] : other_.uploads()) kinds.push_back(kind);
     return kinds;
   }
-  // The worker hears of the other home while a file of that kind is on its way to the first.
-  void MoveWhileOneTravels(const std::string& kind, const grpc::Status& answer) {
-    HoldingCoordinator first;
+  // Two files and a log go to `first`, which holds those of that kind.
+  void Begin(HoldingCoordinator& first, const std::string& kind) {
     first.Hold(kind);
     Start(CheckArtifact, {});
     EXPECT_EQ(Done(), "log ");  // All that it has.
@@ -245,6 +245,11 @@ class MovedUploaderTest : public UploaderTest {
         {LeaseId{8},
          attempt_,
          {{"one", "one", Sha256Hex("first"), 5}, {"two", "two", Sha256Hex("second"), 6}}});
+  }
+  // The worker hears of the other home while a file of that kind is on its way to the first.
+  void MoveWhileOneTravels(const std::string& kind, const grpc::Status& answer) {
+    HoldingCoordinator first;
+    Begin(first, kind);
     ASSERT_TRUE(first.WaitForHeld());
     Move();
     first.Answer(answer);
@@ -256,13 +261,12 @@ class MovedUploaderTest : public UploaderTest {
 };
 
 TEST_F(MovedUploaderTest, WhatWaitsIsBroughtThereFromItsFirstFile) {
-  std::filesystem::remove(folder_ + "/work/two");  // It cannot be read for the moment.
-  Start([](const AttemptFolder&, const Artifact&) { return absl::OkStatus(); });
-  ASSERT_TRUE(coordinator_.WaitForUploadTries(1));
-  ASSERT_TRUE(coordinator_.uploads().contains("one"));
+  HoldingCoordinator first;
+  first.Answer({grpc::StatusCode::UNAVAILABLE, "not now"});
+  Begin(first, "two");
+  ASSERT_TRUE(first.WaitForHeld(8));  // Now it waits for seconds.
 
   Move();
-  std::ofstream(folder_ + "/work/two") << "second";
 
   EXPECT_EQ(Done(), "one two log ");
   EXPECT_THAT(KindsThere(), testing::ElementsAre("log", "one", "two"));

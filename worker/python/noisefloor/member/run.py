@@ -238,6 +238,8 @@ class Run:
         if any(content is None for _, _, content in files):
             self.forget_checkpoint()  # Damaged: what lies there must not be kept again.
             return None
+        if self.rank == 0:
+            checkpoint.touch(self._checkpoints)  # Who cleans up sees that it is in use.
         self.steps, self.epoch, self.step_count = kept["steps"], kept["epoch"], kept["step_count"]
         self.hashes, self._batches = kept["hashes"], kept["batches"]
         self._batch_count, self._evaluations = kept["batch_count"], kept["evaluations"]
