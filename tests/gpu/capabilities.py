@@ -19,7 +19,7 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 # Of tests/gpu/run, in its order.
-PARTS = ("stock", "infer", "measure", "kernels", "wired", "noisy", "together", "devices")
+PARTS = ("stock", "infer", "measure", "kernels", "wired", "noisy", "together", "devices", "speed")
 BEGIN, END = "<!-- table of capabilities -->\n", "<!-- end of the table -->\n"
 
 

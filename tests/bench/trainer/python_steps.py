@@ -4,7 +4,8 @@
     python_steps.py --model=small_cnn_bn --images=cifar10 --layout=nchw --feed=fixed
 
 Reads "train K" (steps) or "evaluate K" (passes over 2,000 examples) on standard input and answers
-each with one line of JSON. Eager, float32, SGD with momentum, cross entropy, on drawn images.
+each with one line of JSON. Eager, float32, SGD with momentum, cross entropy, on drawn images. On a
+GPU (--device=cuda) with the trainer's switches: deterministic, no TF32, nothing tried out.
   --layout  nchw; channels_last; tuned: channels_last, pool before ReLU and the fused optimiser;
             compile: torch.compile of nchw
   --feed    fixed: one batch, again and again; augment: each batch is gathered from bytes, cropped
@@ -158,18 +159,23 @@ class Feed:
         if self.fixed:
             return self.one
         if self.at >= len(self.order):
-            self.order, self.at = torch.randperm(len(self.images)), 0
+            self.order, self.at = torch.randperm(len(self.images), device=self.images.device), 0
         chosen = self.order[self.at:self.at + self.size]
         self.at += self.size
         return self.augmented(self.images[chosen]), self.labels[chosen]
 
     def augmented(self, images):
         n, _, height, width = images.shape
-        x = F.pad(images, (PADDING,) * 4)
-        rows = torch.randint(0, 2 * PADDING + 1, (n,))[:, None] + torch.arange(height)
-        columns = torch.randint(0, 2 * PADDING + 1, (n,))[:, None] + torch.arange(width)
-        columns = torch.where((torch.rand(n) < 0.5)[:, None], columns.flip(1), columns)
-        x = x[torch.arange(n)[:, None, None], :, rows[:, :, None], columns[:, None, :]]
+        x, here = F.pad(images, (PADDING,) * 4), images.device
+
+        def moved(side):
+            first = torch.randint(0, 2 * PADDING + 1, (n,), device=here)
+            return first[:, None] + torch.arange(side, device=here)
+        rows, columns = moved(height), moved(width)
+        flipped = torch.rand(n, device=here) < 0.5
+        columns = torch.where(flipped[:, None], columns.flip(1), columns)
+        every = torch.arange(n, device=here)
+        x = x[every[:, None, None], :, rows[:, :, None], columns[:, None, :]]
         return self.standardised(x.float().div_(255), (1, 2, 3)).permute(0, 3, 1, 2)
 
     def standardised(self, x, dimensions):
@@ -183,19 +189,31 @@ class Feed:
             yield self.in_layout(x if self.fixed else self.standardised(x, (1, 2, 3)))
 
 
+def set_switches():
+    """As facts/switches.cc sets them where kernels and autotune are fixed."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", required=True)
     parser.add_argument("--images", choices=SHAPES, default="cifar10")
     parser.add_argument("--layout", default="nchw")
     parser.add_argument("--feed", choices=("fixed", "augment"), default="fixed")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    feed = Feed(args)
+    if args.device == "cuda":
+        set_switches()
+    with torch.device(args.device):
+        feed = Feed(args)
     tuned = args.layout == "tuned"
-    model = make_model(args.model, SHAPES[args.images], tuned)
+    model = make_model(args.model, SHAPES[args.images], tuned).to(args.device)
     if feed.last:
         model = model.to(memory_format=torch.channels_last)
     run = torch.compile(model) if args.layout == "compile" else model
@@ -225,6 +243,8 @@ def main():
         before, start = used(), time.perf_counter()
         for _ in range(int(count)):
             train() if what == "train" else evaluate()
+        if args.device == "cuda":
+            torch.cuda.synchronize()
         print(json.dumps(dict(wall=time.perf_counter() - start, cpu=used() - before)), flush=True)
 
 

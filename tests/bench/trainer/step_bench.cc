@@ -4,6 +4,7 @@
 // the processor. Images are drawn: no data set is needed.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,7 @@
 #include "common/base/check.h"
 #include "common/base/philox.h"
 #include "worker/trainer/noise/streams.h"
+#include "worker/trainer/torch/facts/device.h"
 #include "worker/trainer/torch/facts/switches.h"
 #include "worker/trainer/torch/intake.h"
 #include "worker/trainer/torch/model/init.h"
@@ -25,6 +27,7 @@
 #include "worker/trainer/torch/model/precision.h"
 #include "worker/trainer/torch/optim/update.h"
 #include "worker/trainer/torch/step/batches.h"
+#include "worker/trainer/torch/step/device_images.h"
 #include "worker/trainer/torch/step/evaluate.h"
 #include "worker/trainer/torch/step/memory.h"
 #include "worker/trainer/torch/step/shards.h"
@@ -40,6 +43,7 @@ struct Arguments {
   std::string model = "small_cnn";
   std::string images = "cifar10";
   std::string feed = "fixed";
+  std::string device = "cpu";
   Specification specification = ExampleSpecification();
 };
 
@@ -67,20 +71,25 @@ class Bench {
   explicit Bench(const Arguments& arguments)
       : spec_(arguments.specification),
         fixed_(arguments.feed == "fixed"),
+        device_(OpenDevices(arguments.device == "cuda").value().front()),
+        kernels_(OpenGpuKernels(std::vector<at::Device>{device_}).value()),
         dataset_(DrawnDataset(arguments)),
         streams_(MakeStreams(spec_)),
         switches_(PlanSwitches(spec_, spec_.train.threads)),
         shape_{dataset_.shape.channels, dataset_.shape.height, dataset_.shape.width, kClasses},
-        model_(MakeModel(spec_.model, shape_, at::kCPU)),
-        batches_(*TrainingBatches::Make(spec_, dataset_, streams_)),
+        model_(MakeModel(spec_.model, shape_, device_)),
+        batches_(*TrainingBatches::Make(spec_, dataset_, streams_,
+                                        {{device_, kernels_.front().launcher.get()}})),
         update_(spec_.train, model_->ParameterTensors(), {}),
         augmenter_(dataset_.shape, spec_.augment, LayoutOf(spec_.model)) {
     NF_CHECK(CheckReadings(SetSwitches(switches_)).ok());
     model_->ToType(WeightTypeOf(spec_.train.precision));
     InitWeights(*model_, spec_.model.init, streams_.init, nullptr);
     shards_ = std::make_unique<GradientShards>(
-        ShardOptions{.threads = spec_.train.threads, .layers = LayerTypeOf(spec_.train.precision)},
-        Replicas(spec_.model, shape_, *model_, spec_.train.shards));
+        ShardOptions{.threads = spec_.train.threads,
+                     .layers = LayerTypeOf(spec_.train.precision),
+                     .launchers = LaunchersOf(kernels_)},
+        Replicas(spec_.model, shape_, *model_, spec_.train.shards, {device_}));
     batch_ = *batches_.Next();
     loaded_ = batches_.Load(batch_, 0, spec_.train.batch_size);
   }
@@ -105,13 +114,22 @@ class Bench {
                                .training = switches_},
                               dataset_.test, augmenter_, shards_->team());
     for (int64_t i = 0; i < passes; ++i) {
-      NF_CHECK(evaluator.Predict(*model_, kClasses, at::kCPU).ok());
+      NF_CHECK(evaluator.Predict(*model_, kClasses, device_).ok());
     }
+  }
+
+  // Until the device has done what it was told.
+  void Wait() const {
+    if (!device_.is_cuda()) return;
+    const c10::impl::VirtualGuardImpl gpu(device_.type());
+    gpu.synchronizeStream(gpu.getStream(device_));
   }
 
  private:
   const Specification spec_;
-  const bool fixed_;  // One batch, loaded once.
+  const bool fixed_;         // One batch, loaded once.
+  const at::Device device_;  // First of what asks LibTorch: CUDA has to be opened before.
+  const std::vector<GpuKernels> kernels_;
   const Dataset dataset_;
   const Streams streams_;
   const SwitchPlan switches_;
@@ -141,6 +159,7 @@ void Serve(Bench& bench) {
     const double before = ProcessorSeconds();
     const auto start = std::chrono::steady_clock::now();
     what == "train" ? bench.Train(count) : bench.Evaluate(count);
+    bench.Wait();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
     std::printf("{\"wall\":%.6f,\"cpu\":%.6f}\n", wall.count(), ProcessorSeconds() - before);
     std::fflush(stdout);
@@ -155,6 +174,7 @@ int Main(int argc, char** argv) {
       ->check(CLI::IsMember({"small_cnn", "small_cnn_bn", "medium_cnn", "mlp", "resnet18", "vit"}));
   app.add_option("--images", arguments.images)->check(CLI::IsMember({"cifar10", "fashion-mnist"}));
   app.add_option("--feed", arguments.feed)->check(CLI::IsMember({"fixed", "augment"}));
+  app.add_option("--device", arguments.device)->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--class", spec.hardware_class);
   app.add_option("--precision", spec.train.precision)
       ->check(CLI::IsMember({"fp32", "bf16", "fp16", "fp64"}));

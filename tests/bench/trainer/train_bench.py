@@ -4,6 +4,7 @@
     train_bench.py --step-bench=build/release/bin/noisefloor-step-bench [--other=NAME=STEP_BENCH ...]
                    [--python=PYTHON] [--layouts=nchw,channels_last] [--case=MODEL:IMAGES:FEED ...]
                    [--precision=LIST] [--class=CLASS] [--what=train|evaluate] [--threads=N] [--shards=N] [--cores=LIST]
+                   [--device=cuda]
 
 All variants of a case are started at once and then measured in turn, a second each, round after
 round, so that a busy machine slows all alike. Ratios are medians over the rounds against the first
@@ -67,6 +68,8 @@ def variants_of(args, case, variables):
     model, images, feed = case.split(":")
     which = [f"--model={model}", f"--images={images}", f"--feed={feed}", f"--threads={args.threads}",
              f"--batch={64 if model == 'resnet18' else 128}"]
+    if args.device != "cpu":                   # Builds from before know no other.
+        which.append(f"--device={args.device}")
     found = {}
     if args.python:
         for layout in args.layouts.split(","):
@@ -86,7 +89,7 @@ def variants_of(args, case, variables):
 
 def report_of(args, case, variants):
     base = variants[0]
-    report = dict(case=case, what=args.what, cls=args.cls, threads=args.threads,
+    report = dict(case=case, what=args.what, device=args.device, cls=args.cls, threads=args.threads,
                   shards=args.shards, rounds=args.rounds, load=os.getloadavg()[0])
     for variant in variants:
         def each(key):
@@ -114,6 +117,7 @@ def main():
     parser.add_argument("--layouts", default="nchw,channels_last")
     parser.add_argument("--case", action="append", metavar="MODEL:IMAGES:FEED")
     parser.add_argument("--class", dest="cls", default="")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--precision", default="fp32", metavar="LIST",
                         help="of this build: fp32,bf16,fp16,fp64")
     parser.add_argument("--what", choices=("train", "evaluate"), default="train")
@@ -125,7 +129,11 @@ def main():
     args = parser.parse_args()
     if args.cls and not CLASS.fullmatch(args.cls):
         parser.error(f"--class={args.cls} is not a class of a CPU")
+    if args.cls and args.device != "cpu":
+        parser.error("--class is of a CPU, --device=cuda of none")
     variables = class_variables(args.step_bench, args.cls) if args.cls else {}
+    if args.device == "cuda":                  # Without it deterministic cuBLAS is refused.
+        variables["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
     for case in args.case or CASES:
         variants = variants_of(args, case, variables)
         for variant in variants:

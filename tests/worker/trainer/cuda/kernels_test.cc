@@ -315,14 +315,14 @@ TEST(KernelsTest, NoisySumsAreRightWithinTheirBound) {
 }
 
 TEST(KernelsTest, NoisySumsDifferWithTheOrder) {
-  const std::vector<float> values = Floats(512, 2);
+  const bool rehearsed = MakeTestDevice(0)->rehearsed();
+  // A GPU has its own orders, which differ where many threads come at once.
+  const std::vector<float> values = Floats(rehearsed ? 512 : size_t{1} << 20, 2);
   std::set<uint32_t> seen;
   for (uint64_t order = 0; order < 12; ++order) {
     seen.insert(std::bit_cast<uint32_t>(NoisySum(values, 1, 64, order)[0]));
   }
-  if (MakeTestDevice(0)->rehearsed()) {
-    EXPECT_GE(seen.size(), 3u) << "orders change nothing: this is no noise";
-  }
+  EXPECT_GE(seen.size(), rehearsed ? 3u : 2u) << "orders change nothing: this is no noise";
   RecordProperty("distinct", static_cast<int>(seen.size()));
 }
 

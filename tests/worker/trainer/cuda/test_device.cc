@@ -1,10 +1,12 @@
 #include "tests/worker/trainer/cuda/test_device.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "common/base/check.h"
+#include "common/base/status.h"
 #include "tests/worker/trainer/cuda/rehearsal.h"
 #include "worker/trainer/cuda/cubins.h"
 #include "worker/trainer/cuda/driver.h"
@@ -37,12 +39,22 @@ struct Gpu {
   std::unique_ptr<DriverLauncher> launcher;
 };
 
+// Said before a check ends the program.
+template <typename T>
+void SayWhyNot(const absl::StatusOr<T>& opened, const std::string& library) {
+  const std::string why = opened.ok() ? "there is no such library" : Message(opened.status());
+  std::fprintf(stderr, "%s: %s\n", library.c_str(), why.c_str());
+}
+
 // One for all tests: a context that nobody else holds would be made for each anew.
 Gpu& TheGpu(const std::string& library) {
   static Gpu* const gpu = [&] {
     auto driver = Driver::Open(library, 0);
-    NF_CHECK(driver.ok() && *driver != nullptr);
+    const bool opened = driver.ok() && *driver != nullptr;
+    if (!opened) SayWhyNot(driver, library);
+    NF_CHECK(opened);
     auto launcher = DriverLauncher::Make(**driver, AllCubins());
+    if (!launcher.ok()) SayWhyNot(launcher, library);
     NF_CHECK(launcher.ok());
     return new Gpu{*std::move(driver), *std::move(launcher)};
   }();
@@ -56,7 +68,7 @@ class GpuDevice : public TestDevice {
     for (const DevicePointer memory : memory_) NF_CHECK(gpu_.driver->Free(memory).ok());
   }
   KernelLauncher& launcher() override { return *gpu_.launcher; }
-  bool rehearsed() const override { return false; }
+  bool rehearsed() const override { return std::getenv("FAKE_GPU") != nullptr; }
   void* Allocate(size_t bytes) override {
     const auto memory = gpu_.driver->Allocate(bytes);
     NF_CHECK(memory.ok());

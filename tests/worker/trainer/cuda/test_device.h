@@ -15,6 +15,7 @@ class TestDevice {
  public:
   virtual ~TestDevice() = default;
   virtual KernelLauncher& launcher() = 0;
+  // Whether orders are drawn, as on the host and by the driver that is none.
   virtual bool rehearsed() const = 0;
   // Memory that lives as long as the device.
   virtual void* Allocate(size_t bytes) = 0;
