@@ -11,6 +11,7 @@ import os
 import random
 import struct
 import subprocess
+import sys
 import tempfile
 import unittest
 from typing import Any, Iterator
@@ -359,10 +360,31 @@ class Endings(unittest.TestCase):
                              (RuntimeError("RESOURCE_EXHAUSTED: Out of memory"), "out_of_memory"),
                              (OSError(errno.ENOSPC, "no space"), "lost_device"),
                              (FileNotFoundError(errno.ENOENT, "no file"), "bug"),
-                             (RuntimeError("CUDA error: an illegal memory access"), "lost_device")):
+                             (RuntimeError("CUDA error: an illegal memory access"), "lost_device"),
+                             (RuntimeError("CUDA error: out of memory"), "out_of_memory"),
+                             (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"),
+                              "out_of_memory"),
+                             (RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+                              "out_of_memory"),
+                             (RuntimeError("CUDA error: device-side assert triggered"), "bug"),
+                             (RuntimeError("cuDNN error: CUDNN_STATUS_BAD_PARAM"), "bug")):
             self.assertEqual(errors.cause_of(error), cause)
         self.assertEqual(errors.cause_of_code(12), "out_of_memory")
         self.assertEqual(errors.cause_of_code(-9), "bug")
+
+    def test_what_cudnn_says_is_asked_of_the_gpu(self) -> None:
+        for words in ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
+                      "GET was unable to find an engine to execute this computation"):
+            for answer, cause in (("CUDA error: unspecified launch failure", "lost_device"),
+                                  ("CUDA error: out of memory", "out_of_memory")):
+                torch = mock.Mock()
+                torch.cuda.device_count.return_value = 2
+                torch.cuda.synchronize.side_effect = [None, RuntimeError(answer)]
+                with mock.patch.dict(sys.modules, {"torch": torch}):
+                    self.assertEqual(errors.cause_of(RuntimeError(words)), cause)
+                    torch.cuda.synchronize.side_effect = None
+                    self.assertEqual(errors.cause_of(RuntimeError(words)), "bug")
+            self.assertEqual(errors.cause_of(RuntimeError(words), lambda: None), "bug")
 
     def test_an_interruption_is_not_swallowed(self) -> None:
         with self.assertRaises(errors.Interrupted):
@@ -645,6 +667,16 @@ class Runs(unittest.TestCase):
             with open(os.path.join(work, "predictions.npy"), "rb") as was, \
                     open(os.path.join(other, "predictions.npy"), "rb") as now:
                 self.assertEqual(was.read(), now.read())
+
+    def test_a_checkpoint_that_is_gone_on_from_is_in_use(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            folder = os.path.join(work, "kept")
+            run, _ = self.made(work, checkpoints=folder, checkpoint_seconds=0.0)
+            run.checkpoint({})
+            os.utime(folder, (1.0, 1.0))
+            again, _ = self.made(work, checkpoints=folder)
+            self.assertEqual(again.restore(), {})
+            self.assertGreater(os.stat(folder).st_mtime, 1e9, "or it is removed as stale")
 
     def test_a_minute_passes_between_two_checkpoints(self) -> None:
         with tempfile.TemporaryDirectory() as work, \

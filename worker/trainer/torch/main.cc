@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "common/base/clock.h"
 #include "common/base/printable.h"
@@ -17,6 +18,7 @@
 #include "worker/trainer/torch/facts/device.h"
 #include "worker/trainer/torch/facts/environment.h"
 #include "worker/trainer/torch/facts/probe.h"
+#include "worker/trainer/torch/failure.h"
 #include "worker/trainer/torch/fork_server.h"
 #include "worker/trainer/torch/intake.h"
 #include "worker/trainer/torch/member.h"
@@ -35,12 +37,6 @@ int EventsDescriptor() {
   const char* text = std::getenv("NOISEFLOOR_EVENTS");
   const int descriptor = text == nullptr ? STDOUT_FILENO : std::atoi(text);
   return descriptor > 0 ? descriptor : STDOUT_FILENO;
-}
-
-std::string FirstLineOf(const std::exception& error) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  const std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
-  return text.substr(0, text.find('\n'));
 }
 
 int Print(const std::string& text) { return PrintWhole("noisefloor-trainer", text); }
@@ -147,7 +143,8 @@ int Train(const std::function<CauseClass(Reporter&)>& train) {
   try {
     cause = train(reporter);
   } catch (const std::exception& error) {
-    cause = TellFailure(CauseOf(error), FirstLineOf(error), reporter);
+    Failure failure = FailureOf(error);
+    cause = TellFailure(failure.cause, std::move(failure.message), reporter);
   }
   return cause == CauseClass::kNone ? 0 : ExitCodeOf(cause);
 }

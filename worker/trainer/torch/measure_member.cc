@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/files/atomic_file.h"
+#include "worker/trainer/torch/failure.h"
 #include "worker/trainer/torch/member.h"
 
 namespace noisefloor::trainer {

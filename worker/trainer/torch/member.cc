@@ -1,10 +1,7 @@
 #include "worker/trainer/torch/member.h"
 
-#include <c10/util/Exception.h>
-
 #include <cstdio>
 #include <memory>
-#include <new>
 #include <utility>
 
 #include "common/files/sha256.h"
@@ -12,12 +9,12 @@
 #include "worker/trainer/data/dataset.h"
 #include "worker/trainer/images/image_set.h"
 #include "worker/trainer/noise/streams.h"
-#include "worker/trainer/torch/facts/adapter.h"
 #include "worker/trainer/torch/facts/device.h"
 #include "worker/trainer/torch/facts/hardware.h"
 #include "worker/trainer/torch/facts/machine.h"
 #include "worker/trainer/torch/facts/probe.h"
 #include "worker/trainer/torch/facts/surroundings.h"
+#include "worker/trainer/torch/failure.h"
 #include "worker/trainer/torch/measure_member.h"
 #include "worker/trainer/torch/step/infer.h"
 #include "worker/trainer/torch/step/memory.h"
@@ -172,26 +169,6 @@ CauseClass TellOutcome(const TrainReport& report, Json environment, Surroundings
 }
 
 }  // namespace
-
-CauseClass CauseOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument: return CauseClass::kBadSpecification;
-    // No device; or what FileError says of a folder that takes no files: full, gone, failing.
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kNotFound: return CauseClass::kLostDevice;
-    default: return CauseClass::kBug;
-  }
-}
-
-CauseClass CauseOf(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error)) return CauseClass::kOutOfMemory;
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&error)) return CauseClass::kOutOfMemory;
-  if (IsLostDevice(error)) return CauseClass::kLostDevice;
-  if (dynamic_cast<const c10::ValueError*>(&error)) return CauseClass::kBadSpecification;
-  return CauseClass::kBug;
-}
 
 CauseClass TellFailure(CauseClass cause, std::string message, Reporter& reporter) {
   Outcome outcome;

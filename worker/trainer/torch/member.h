@@ -1,7 +1,6 @@
 // From a request to its outcome: one member, once in a process.
 #pragma once
 
-#include <exception>
 #include <optional>
 #include <string>
 
@@ -31,10 +30,5 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
 
 // Tells an outcome of a member that could not be brought to an end; returns `cause`.
 CauseClass TellFailure(CauseClass cause, std::string message, Reporter& reporter);
-
-// The cause of a failure that is not told by an exception.
-CauseClass CauseOf(const absl::Status& status);
-// Third-party code throws; this is the one place where that becomes a cause.
-CauseClass CauseOf(const std::exception& error);
 
 }  // namespace noisefloor::trainer

@@ -5,7 +5,7 @@ function(noisefloor_trainer_of stack suffix)
   string(REPLACE "." "_" version ${version})
   noisefloor_library(trainer_torch${suffix}
     SOURCES
-      measure_member.cc member.cc try_device.cc
+      failure.cc measure_member.cc member.cc try_device.cc
       facts/adapter_${version}.cc facts/device.cc facts/environment.cc facts/kineto.cc
       facts/probe_run.cc facts/switches.cc
       model/densenet.cc model/efficientnet.cc model/host_tensors.cc model/inception_v3.cc
@@ -18,7 +18,7 @@ function(noisefloor_trainer_of stack suffix)
       step/infer.cc step/journal.cc step/measure.cc step/memory.cc step/moving.cc step/results.cc
       step/replicas.cc step/shards.cc step/stopwatch.cc step/train.cc
     HEADERS
-      measure_member.h member.h pch.h try_device.h
+      failure.h measure_member.h member.h pch.h try_device.h
       facts/adapter.h facts/device.h facts/environment.h facts/kernels.h facts/switches.h
       model/host_tensors.h model/init.h model/launch.h model/layers.h model/load_weights.h model/model.h
       model/networks.h model/noisy_bias.h model/pool_relu.h model/precision.h model/sequence.h model/weights.h

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/Version.h>
-#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/DeviceGuard.h>
 
 #include <charconv>
@@ -15,7 +14,9 @@
 #include "common/trainer_protocol/hardware_class.h"
 #include "worker/trainer/torch/facts/adapter.h"
 #include "worker/trainer/torch/facts/device.h"
+#include "worker/trainer/torch/facts/environment.h"
 #include "worker/trainer/torch/facts/machine.h"
+#include "worker/trainer/torch/failure.h"
 #include "worker/trainer/torch/intake.h"
 
 namespace noisefloor::trainer {
@@ -124,9 +125,9 @@ std::string CudnnText(int64_t version) {
 // What makes results on a GPU besides the build, as people write it.
 Json FactsOf(const Json& gpu) {
   Json facts = {{"cublas", CublasVersion()}, {"driver_api", CudaText(gpu.value("driver", 0))}};
-  const auto& hooks = at::detail::getCUDAHooks();
-  facts["cuda"] = CudaText(static_cast<int64_t>(hooks.versionCUDART()));
-  if (hooks.hasCuDNN()) facts["cudnn"] = CudnnText(static_cast<int64_t>(hooks.versionCuDNN()));
+  const CudaLibraries libraries = LoadedCudaLibraries();
+  facts["cuda"] = CudaText(libraries.runtime);
+  if (libraries.cudnn > 0) facts["cudnn"] = CudnnText(libraries.cudnn);
   return facts;
 }
 
@@ -188,9 +189,7 @@ Json TryDevice(const std::string& hardware_class, char** argv) {
   try {
     reason = Try(hardware_class, argv, answer);
   } catch (const std::exception& error) {
-    const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-    const std::string text = torch_error ? torch_error->what_without_backtrace() : error.what();
-    reason = text.substr(0, text.find('\n'));
+    reason = FirstLineOf(error);
   }
   answer["works"] = reason.empty();
   answer["reason"] = reason;

@@ -1,10 +1,13 @@
 // The products: the embedded modules, and the PTX of the same sources.
+#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -27,6 +30,61 @@ std::string PtxOf(int architecture) {
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+// A module as a file of ELF.
+class Module {
+ public:
+  explicit Module(std::span<const unsigned char> code) : code_(code) {}
+
+  template <typename T>
+  T At(size_t place) const {
+    T value;
+    std::memcpy(&value, code_.subspan(place, sizeof(T)).data(), sizeof(T));
+    return value;
+  }
+  Elf64_Shdr Section(size_t number) const {
+    const auto header = At<Elf64_Ehdr>(0);
+    return At<Elf64_Shdr>(header.e_shoff + number * header.e_shentsize);
+  }
+  // Of no size when there is none.
+  Elf64_Shdr Section(std::string_view name) const {
+    const auto header = At<Elf64_Ehdr>(0);
+    const Elf64_Shdr names = Section(header.e_shstrndx);
+    for (size_t number = 0; number < header.e_shnum; ++number) {
+      const Elf64_Shdr section = Section(number);
+      if (TextAt(names.sh_offset + section.sh_name) == name) return section;
+    }
+    return {};
+  }
+  std::string NameOfSymbol(size_t number) const {
+    const Elf64_Shdr symbols = Section(".symtab");
+    const auto symbol = At<Elf64_Sym>(symbols.sh_offset + number * sizeof(Elf64_Sym));
+    return TextAt(Section(symbols.sh_link).sh_offset + symbol.st_name);
+  }
+
+ private:
+  std::string TextAt(size_t place) const {
+    return reinterpret_cast<const char*>(code_.subspan(place).data());
+  }
+
+  std::span<const unsigned char> code_;
+};
+
+// How many a thread of each kernel has. Section .nv.info: a format, an attribute and, of one byte
+// or two, the value; of format 4 there the size of what follows, here a symbol and a number.
+std::map<std::string, uint32_t> RegistersOf(const Module& module) {
+  constexpr uint8_t kSized = 4, kRegisters = 0x2f;
+  std::map<std::string, uint32_t> registers;
+  const Elf64_Shdr info = module.Section(".nv.info");
+  for (size_t at = info.sh_offset; at < info.sh_offset + info.sh_size;) {
+    const bool sized = module.At<uint8_t>(at) == kSized;
+    if (sized && module.At<uint8_t>(at + 1) == kRegisters) {
+      registers[module.NameOfSymbol(module.At<uint32_t>(at + 4))] = module.At<uint32_t>(at + 8);
+    }
+    at += 4 + (sized ? module.At<uint16_t>(at + 2) : 0);
+  }
+  return registers;
 }
 
 bool IsNoisy(std::string_view name) {
@@ -59,6 +117,18 @@ TEST(CompiledKernelsTest, ThereIsAModuleForEveryArchitecture) {
   }
   RecordProperty("bytes", static_cast<int>(bytes));
   EXPECT_LT(bytes, 2u << 20) << "every trainer carries them";
+}
+
+// A block of 1024 threads, which requests may ask for, has 65,536 registers on every GPU.
+TEST(CompiledKernelsTest, TheLargestBlockHasTheRegistersItTakes) {
+  for (const Cubin& cubin : AllCubins()) {
+    std::map<std::string, uint32_t> registers = RegistersOf(Module(cubin.code));
+    for (const KernelFacts& facts : AllKernels()) {
+      const uint32_t own = registers[std::string(facts.name)];
+      EXPECT_GT(own, 0u) << facts.name << " of " << cubin.architecture;
+      EXPECT_LE(own, 64u) << facts.name << " of " << cubin.architecture;
+    }
+  }
 }
 
 TEST(CompiledKernelsTest, NoOperationIsLessThanWhatItSays) {

@@ -1,6 +1,6 @@
 // Stands in for libcuda.so.1: the few functions that driver.cc asks for, with the host's memory,
 // and the rehearsal for what is launched. $FAKE_GPU is its compute capability ("9.0"); none: it has
-// no GPU.
+// no GPU. With $FAKE_GPU_FULL it has no memory for a module.
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -69,6 +69,7 @@ int cuCtxSetCurrent(void* context) {
 }
 int cuModuleLoadData(void** module, const void* image) {
   if (!TheGpu().entered) return kInvalidContext;
+  if (std::getenv("FAKE_GPU_FULL") != nullptr) return kOutOfMemory;
   const auto* bytes = static_cast<const unsigned char*>(image);
   if (std::memcmp(bytes, "\177ELF", 4) != 0) return kInvalidImage;
   const int architecture = Capability() >= 100 ? bytes[49] : bytes[48];

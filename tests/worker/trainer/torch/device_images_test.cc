@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include "tests/worker/trainer/cuda/rehearsal.h"
@@ -124,6 +125,27 @@ TEST(DeviceImagesTest, AMachineWithoutAGpuHasNoKernels) {
   const auto kernels = OpenGpuKernels(at::kCPU);
   ASSERT_TRUE(kernels.ok());
   EXPECT_EQ(kernels->launcher, nullptr);
+}
+
+TEST(DeviceImagesTest, AGpuWithoutRoomForOurKernelsIsOutOfMemory) {
+  const auto none = OpenGpuKernels(FAKE_DRIVER, 0);
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kUnavailable);
+  setenv("FAKE_GPU", "9.0", 1);
+  const auto kernels = OpenGpuKernels(FAKE_DRIVER, 0);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  EXPECT_NE(kernels->launcher, nullptr);
+  setenv("FAKE_GPU_FULL", "1", 1);
+  EXPECT_THROW((void)OpenGpuKernels(FAKE_DRIVER, 0), c10::OutOfMemoryError);
+  unsetenv("FAKE_GPU_FULL");
+  unsetenv("FAKE_GPU");
+}
+
+TEST(DeviceImagesTest, WhatIsSentIsACopy) {
+  const at::Tensor host = at::arange(6, at::kInt).view({2, 3});
+  const at::Tensor sent = SendTo(at::kCPU, host);
+  EXPECT_TRUE(at::equal(sent, host));
+  EXPECT_EQ(sent.scalar_type(), at::kInt);
+  EXPECT_NE(sent.const_data_ptr(), host.const_data_ptr());
 }
 
 TEST(DeviceImagesTest, WhatIsTooLargeStaysOnTheHost) {

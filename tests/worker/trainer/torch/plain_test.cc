@@ -244,6 +244,18 @@ TEST(HardwareTest, EveryGpuThatCudaShowsIsDescribedInItsOrder) {
   remove(script.c_str());
 }
 
+TEST(HardwareTest, VersionsAreThoseOfLibrariesThatAreOpen) {
+  EXPECT_EQ(CublasVersion(), "") << "nobody has opened it";
+  EXPECT_EQ(CudaRuntimeVersion(), 0);
+  EXPECT_EQ(CudnnVersion(), 0);
+  void* libraries = dlopen(FAKE_LIBRARIES, RTLD_NOW | RTLD_GLOBAL);
+  ASSERT_NE(libraries, nullptr) << dlerror();
+  EXPECT_EQ(CublasVersion(), "13.1.2");
+  EXPECT_EQ(CudaRuntimeVersion(), 13010);
+  EXPECT_EQ(CudnnVersion(), 91302);
+  dlclose(libraries);
+}
+
 TEST(ProbeTest, ReadsInstructionSetAndKernelsFromTheVerboseOutput) {
   const Json observed = ParseVerboseOutput(
       "onednn_verbose,v1,info,oneDNN v3.10.2\n"

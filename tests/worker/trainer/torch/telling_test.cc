@@ -19,7 +19,7 @@
 
 #include "common/base/clock.h"
 #include "common/trainer_protocol/json.h"
-#include "worker/trainer/torch/member.h"
+#include "worker/trainer/torch/failure.h"
 #include "worker/trainer/torch/step/journal.h"
 #include "worker/trainer/torch/step/stopwatch.h"
 #include "worker/trainer/torch/step/train.h"
@@ -119,13 +119,24 @@ TEST(EvaluationPlanTest, TestsHaveTheThreadsOfTheSpecificationWhateverWasDrawn) 
   EXPECT_EQ(EvaluationOf(input).training.threads, 5) << "to which it goes back";
 }
 
-CauseClass CauseOfWhatIsThrownBy(const std::function<void()>& work) {
+void NobodyAsks() { ADD_FAILURE() << "the words were enough"; }
+
+Failure FailureOfWhatIsThrownBy(const std::function<void()>& work,
+                                const std::function<void()>& ask_gpus = NobodyAsks) {
   try {
     work();
   } catch (const std::exception& error) {
-    return CauseOf(error);
+    return FailureOf(error, ask_gpus);
   }
-  return CauseClass::kNone;
+  return {.cause = CauseClass::kNone};
+}
+
+CauseClass CauseOfWhatIsThrownBy(const std::function<void()>& work) {
+  return FailureOfWhatIsThrownBy(work).cause;
+}
+
+CauseClass CauseOfWords(const std::string& words) {
+  return CauseOfWhatIsThrownBy([&] { TORCH_CHECK(false, words); });
 }
 
 TEST(CauseTest, WhatLibrariesThrowHasACause) {
@@ -139,6 +150,60 @@ TEST(CauseTest, WhatLibrariesThrowHasACause) {
   EXPECT_EQ(CauseOfWhatIsThrownBy([] { TORCH_CHECK(false, "of another kind"); }), CauseClass::kBug);
   EXPECT_EQ(CauseOfWhatIsThrownBy([] { throw std::runtime_error("x"); }), CauseClass::kBug);
 }
+
+TEST(CauseTest, MemoryThatIsMissingIsToldInManyWords) {
+  for (const char* words :
+       {"CUDA error: out of memory\nCUDA kernel errors might be reported later",
+        "CUDA driver error: out of memory",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+        "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"}) {
+    EXPECT_EQ(CauseOfWords(words), CauseClass::kOutOfMemory) << words;
+  }
+  EXPECT_EQ(CauseOfWhatIsThrownBy([] { (void)at::empty({int64_t{1} << 50}); }),
+            CauseClass::kOutOfMemory)
+      << "of the host";
+}
+
+TEST(CauseTest, AMistakeIsNoLostDevice) {
+  for (const char* words : {"CUDA error: invalid configuration argument\nCompile with",
+                            "CUDA error: device-side assert triggered"}) {
+    EXPECT_EQ(CauseOfWords(words), CauseClass::kBug) << words;
+  }
+  EXPECT_EQ(CauseOfWords("CUDA error: an illegal memory access was encountered"),
+            CauseClass::kLostDevice);
+}
+
+// cuDNN's words are the same for a GPU that is gone, for one that is full and for a mistake.
+TEST(CauseTest, WhatCudnnSaysIsAskedOfTheGpu) {
+  const std::string no_engine = "GET was unable to find an engine to execute this computation";
+  const std::string failed = "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED";
+  const auto works = [] {};
+  const auto gone = [] { TORCH_CHECK(false, "CUDA error: unspecified launch failure\nmore"); };
+  const auto full = [] { TORCH_CHECK(false, "CUDA error: out of memory"); };
+  const auto told = [](const std::string& words, const std::function<void()>& gpu) {
+    return FailureOfWhatIsThrownBy([&] { TORCH_CHECK(false, words, "\nmore"); }, gpu);
+  };
+  for (const std::string& words : {no_engine, failed, "cuDNN Frontend error: " + failed}) {
+    EXPECT_EQ(told(words, gone).cause, CauseClass::kLostDevice) << words;
+    EXPECT_EQ(told(words, gone).message,
+              words + " (the GPU: CUDA error: unspecified launch failure)");
+    EXPECT_EQ(told(words, full).cause, CauseClass::kOutOfMemory) << words;
+  }
+  EXPECT_EQ(told(failed, works).cause, CauseClass::kBug);
+  EXPECT_EQ(told(failed, works).message, failed);
+  EXPECT_EQ(told(no_engine, works).cause, CauseClass::kOutOfMemory);
+  EXPECT_EQ(told(no_engine, works).message,
+            no_engine + " (the GPU works: memory is taken to be what was missing)");
+  // As its frontend throws it.
+  const auto frontend = [] {
+    throw std::runtime_error("Finalize failed cudnn_status: CUDNN_STATUS_EXECUTION_FAILED");
+  };
+  EXPECT_EQ(FailureOfWhatIsThrownBy(frontend, gone).cause, CauseClass::kLostDevice);
+  EXPECT_EQ(FailureOfWhatIsThrownBy(frontend, works).cause, CauseClass::kBug);
+}
+
+TEST(CauseTest, AProcessWithoutGpusHasNoneThatIsGone) { EXPECT_NO_THROW(WaitForGpus()); }
 
 TEST(TryDeviceTest, NumbersThatAreOffOrMissingOrNoneAreADifference) {
   const std::vector<double> expected = {1, -2, 0.5};

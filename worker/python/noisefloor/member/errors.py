@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import sys
+from typing import Callable
 
 # worker/trainer/README.md, "Endings".
 EXIT_CODES = {"none": 0, "bad_specification": 10, "bad_data": 11, "out_of_memory": 12,
@@ -35,9 +37,37 @@ class Diverged(Exception):
 
 # Of a disk that is full or fails: another machine may do better.
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO}
+# Of an allocation that failed: XLA's, CUDA's, those of CUDA's libraries, PyTorch's on the host.
+_NO_MEMORY = ("RESOURCE_EXHAUSTED", "out of memory", "_STATUS_ALLOC_FAILED", "_ALLOCATION_FAILED",
+              "DefaultCPUAllocator: ")
+# Errors of CUDA that are about what was asked of the GPU.
+_MISTAKES = ("invalid configuration argument", "device-side assert triggered")
+# cuDNN's, and PyTorch's when none of its ways has worked: the same for a mistake and for a GPU that
+# is gone.
+_OF_CUDNN = ("cuDNN error", "cuDNN Frontend error", "CUDNN_STATUS_", "unable to find an engine")
 
 
-def cause_of(error: BaseException) -> str:
+def _wait_for_gpus() -> None:
+    """Raises when one of those that PyTorch uses here does not work any more."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        for device in range(torch.cuda.device_count()):
+            torch.cuda.synchronize(device)
+
+
+def _of_cudnn(ask_gpus: Callable[[], None]) -> str:
+    try:
+        ask_gpus()
+    except RuntimeError as answer:
+        return "out_of_memory" if _has(str(answer), _NO_MEMORY) else "lost_device"
+    return "bug"
+
+
+def _has(words: str, wanted: tuple[str, ...]) -> bool:
+    return any(one in words for one in wanted)
+
+
+def cause_of(error: BaseException, ask_gpus: Callable[[], None] = _wait_for_gpus) -> str:
     if isinstance(error, (Refused, BadData, LostDevice, Interrupted)):
         return error.cause
     if isinstance(error, KeyboardInterrupt):
@@ -47,11 +77,11 @@ def cause_of(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
         return "lost_device"
     words = str(error)
-    if "RESOURCE_EXHAUSTED" in words or "CUDA out of memory" in words:
+    if _has(words, _NO_MEMORY):
         return "out_of_memory"
     if "CUDA error" in words or "CUDA driver" in words:
-        return "lost_device"
-    return "bug"
+        return "bug" if _has(words, _MISTAKES) else "lost_device"
+    return _of_cudnn(ask_gpus) if _has(words, _OF_CUDNN) else "bug"
 
 
 def cause_of_code(code: int) -> str:

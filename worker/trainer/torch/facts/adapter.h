@@ -8,8 +8,8 @@
 
 namespace noisefloor::trainer {
 
-// Whether an operation failed because its device did: a later one on it would, too.
-bool IsLostDevice(const std::exception& error);
+// Whether CUDA itself, or one of its libraries but cuDNN, said that something failed.
+bool IsErrorOfCuda(const std::exception& error);
 
 // Whether cuBLAS may add products of half precision in less than single precision.
 bool ReducesFp16(const at::Context& context);

@@ -17,7 +17,7 @@ bool Reduces(at::CuBLASReductionOption option) {
 
 }  // namespace
 
-bool IsLostDevice(const std::exception& error) {
+bool IsErrorOfCuda(const std::exception& error) {
   if (dynamic_cast<const c10::AcceleratorError*>(&error) != nullptr) return true;
   // Of a kernel of our own, and of calls of the driver.
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);

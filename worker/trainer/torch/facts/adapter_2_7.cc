@@ -8,7 +8,7 @@
 namespace noisefloor::trainer {
 
 // This version has no type of its own for it; the macros that check CUDA's calls begin so.
-bool IsLostDevice(const std::exception& error) {
+bool IsErrorOfCuda(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
   if (torch_error == nullptr) return false;
   const std::string_view text = torch_error->what_without_backtrace();

@@ -38,10 +38,10 @@ Json VersionsJson() {
 
 Json CudaJson() {
   if (!at::globalContext().hasCUDA()) return nullptr;
-  const auto& hooks = at::detail::getCUDAHooks();
+  const CudaLibraries libraries = LoadedCudaLibraries();
   Json json = GpuJson();
-  json["cuda_runtime"] = hooks.versionCUDART();
-  if (hooks.hasCuDNN()) json["cudnn"] = hooks.versionCuDNN();
+  json["cuda_runtime"] = libraries.runtime;
+  if (libraries.cudnn > 0) json["cudnn"] = libraries.cudnn;
   json["cublas"] = CublasVersion();
   return json;
 }
@@ -58,6 +58,17 @@ Build IdentifyBuild() {
   build.build = *hash;
   build.fingerprint = Sha256Hex(Json{{"stack", build.stack}, {"versions", VersionsJson()}}.dump());
   return build;
+}
+
+// LibTorch's own answers are those of when it was built: for where a library hides its functions.
+CudaLibraries LoadedCudaLibraries() {
+  const auto& hooks = at::detail::getCUDAHooks();
+  CudaLibraries libraries{.runtime = CudaRuntimeVersion()};
+  if (libraries.runtime == 0) libraries.runtime = hooks.versionCUDART();
+  if (!hooks.hasCuDNN()) return libraries;
+  libraries.cudnn = CudnnVersion();
+  if (libraries.cudnn == 0) libraries.cudnn = hooks.versionCuDNN();
+  return libraries;
 }
 
 Json ProcessEnvironment(const Build& build) {

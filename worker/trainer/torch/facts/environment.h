@@ -1,6 +1,7 @@
 // The fingerprint of what ran: builds, versions, machine, variables, switches as asked and as read.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,14 @@ struct Build {
 };
 Build IdentifyBuild();
 std::string_view OwnStack();  // The name alone.
+
+// 13000 and 91200: of the libraries that are loaded, which need not be those that LibTorch was
+// built with. cuDNN: 0 without. After CUDA was opened.
+struct CudaLibraries {
+  int64_t runtime = 0;
+  int64_t cudnn = 0;
+};
+CudaLibraries LoadedCudaLibraries();
 
 // What can be said before a member is known.
 Json ProcessEnvironment(const Build& build);

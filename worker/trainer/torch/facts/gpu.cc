@@ -1,5 +1,5 @@
-// GpusJson, GpuJson and CublasVersion: through the C interfaces of libraries that LibTorch has
-// opened, found by name, so that nothing of CUDA is needed to build or to start.
+// GpusJson, GpuJson and the versions of CUDA's libraries: through the C interfaces of libraries
+// that LibTorch has opened, found by name, so that nothing of CUDA is needed to build or to start.
 #include <dlfcn.h>
 
 #include <array>
@@ -104,6 +104,17 @@ std::string CublasVersion() {
     version += (part == 0 ? "" : ".") + std::to_string(value);
   }
   return version;
+}
+
+int64_t CudaRuntimeVersion() {
+  const auto version = Find<int (*)(int*)>(RTLD_DEFAULT, "cudaRuntimeGetVersion");
+  int value = 0;
+  return version != nullptr && version(&value) == 0 ? value : 0;
+}
+
+int64_t CudnnVersion() {
+  const auto version = Find<size_t (*)()>(RTLD_DEFAULT, "cudnnGetVersion");
+  return version == nullptr ? 0 : static_cast<int64_t>(version());
 }
 
 }  // namespace noisefloor::trainer

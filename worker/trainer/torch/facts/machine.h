@@ -1,6 +1,7 @@
 // What this process runs on, as JSON objects: read from the system, nothing measured. Any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "common/trainer_protocol/json_reader.h"
@@ -29,5 +30,8 @@ std::string GpuUuid();
 
 // "13.1.0": of cuBLAS, when it is open; else "".
 std::string CublasVersion();
+// 13000 and 91200: of CUDA's runtime and of cuDNN, when they are open; else 0.
+int64_t CudaRuntimeVersion();
+int64_t CudnnVersion();
 
 }  // namespace noisefloor::trainer

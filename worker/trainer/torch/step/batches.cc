@@ -48,7 +48,7 @@ Examples TrainingBatches::Load(const Batch& batch, int64_t first, int64_t count,
   if (!resident_.empty()) {
     Examples resident = resident_[place].Load(batch, first, count);
     // The kernel knows classes alone.
-    if (attributes_ > 0) resident.labels = AttributesOf(selection.examples).to(device);
+    if (attributes_ > 0) resident.labels = SendTo(device, AttributesOf(selection.examples));
     return resident;
   }
   const at::Tensor labels =

@@ -34,14 +34,9 @@ at::Tensor ImagesOnDevice(const Split& split, at::Device device) {
   return images.to(device);
 }
 
-}  // namespace
-
-absl::StatusOr<GpuKernels> OpenGpuKernels(at::Device device) {
+absl::StatusOr<GpuKernels> OpenThrough(const std::string& library, int index) {
   GpuKernels kernels;
-  const char* wanted = std::getenv("NOISEFLOOR_KERNELS");
-  if (!device.is_cuda() || (wanted != nullptr && std::string_view(wanted) == "off")) return kernels;
-  const c10::DeviceGuard current(device);  // The driver makes its device the thread's.
-  NF_ASSIGN_OR_RETURN(kernels.driver, cuda::Driver::Open("libcuda.so.1", device.index()));
+  NF_ASSIGN_OR_RETURN(kernels.driver, cuda::Driver::Open(library, index));
   if (kernels.driver == nullptr) return kernels;
   const auto [major, minor] = kernels.driver->compute_capability();
   if (cuda::ArchitectureFor(major, minor) == 0) return kernels;
@@ -49,6 +44,29 @@ absl::StatusOr<GpuKernels> OpenGpuKernels(at::Device device) {
                       cuda::DriverLauncher::Make(*kernels.driver, cuda::AllCubins()));
   kernels.launcher = std::make_unique<cuda::CountedLauncher>(std::move(launcher));
   return kernels;
+}
+
+}  // namespace
+
+at::Tensor SendTo(at::Device device, const at::Tensor& host) {
+  if (!device.is_cuda()) return host.clone();
+  const at::Tensor pinned = at::empty(host.sizes(), host.options().pinned_memory(true));
+  pinned.copy_(host);
+  return pinned.to(device, host.scalar_type(), /*non_blocking=*/true);
+}
+
+absl::StatusOr<GpuKernels> OpenGpuKernels(const std::string& library, int index) {
+  absl::StatusOr<GpuKernels> kernels = OpenThrough(library, index);
+  ThrowIfOutOfMemory(kernels.status());
+  return kernels;
+}
+
+absl::StatusOr<GpuKernels> OpenGpuKernels(at::Device device) {
+  const char* wanted = std::getenv("NOISEFLOOR_KERNELS");
+  const bool off = wanted != nullptr && std::string_view(wanted) == "off";
+  if (!device.is_cuda() || off) return GpuKernels();
+  const c10::DeviceGuard current(device);  // The driver makes its device the thread's.
+  return OpenGpuKernels("libcuda.so.1", device.index());
 }
 
 absl::StatusOr<std::vector<GpuKernels>> OpenGpuKernels(const std::vector<at::Device>& devices) {
@@ -82,9 +100,9 @@ DeviceImages::DeviceImages(const Split& split, const cuda::ImageRule& rule,
 Examples DeviceImages::Load(const Batch& batch, int64_t first, int64_t count) const {
   const auto options = images_.options();
   // Ranks are below 2^31: the same bits as an int32.
-  const at::Tensor ranks =
-      at::from_blob(const_cast<uint32_t*>(batch.examples.data() + first), {count}, at::kInt)
-          .to(images_.device(), at::kInt, /*non_blocking=*/false, /*copy=*/true);
+  const at::Tensor ranks = SendTo(
+      images_.device(),
+      at::from_blob(const_cast<uint32_t*>(batch.examples.data() + first), {count}, at::kInt));
   const bool channels_last = rule_.layout == Layout::kNhwc;
   const std::vector<int64_t> sizes =
       channels_last ? std::vector{count, shape_.height, shape_.width, shape_.channels}

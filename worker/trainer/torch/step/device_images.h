@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "worker/trainer/cuda/counted_launcher.h"
@@ -22,13 +23,21 @@ struct GpuKernels {
   std::unique_ptr<cuda::CountedLauncher> launcher;  // Borrows the driver.
 };
 // Nothing for a device that is no GPU, or where NOISEFLOOR_KERNELS is "off" (LibTorch's kernels
-// alone, for comparisons: the bits are the same). Unavailable when the driver is there and fails.
+// alone, for comparisons: the bits are the same). Unavailable when the driver is there and fails;
+// throws c10::OutOfMemoryError when the GPU has no room for them.
 absl::StatusOr<GpuKernels> OpenGpuKernels(at::Device device);
+// Of the GPU of this number, through the driver of this name.
+absl::StatusOr<GpuKernels> OpenGpuKernels(const std::string& library, int index);
 // On each of the devices.
 absl::StatusOr<std::vector<GpuKernels>> OpenGpuKernels(const std::vector<at::Device>& devices);
 
 // As ShardOptions has them: borrowed, null where the host does the work.
 std::vector<cuda::KernelLauncher*> LaunchersOf(const std::vector<GpuKernels>& kernels);
+
+// A copy of what lies on the host, for a step. The host goes on: from other memory than pinned it
+// would wait until a GPU has done all that it was given, and LibTorch gives this memory to nobody
+// else before it is copied.
+at::Tensor SendTo(at::Device device, const at::Tensor& host);
 
 // Load on any thread. Works on the device's default stream, as LibTorch does unless it is told
 // otherwise.
