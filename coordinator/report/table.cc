@@ -157,7 +157,7 @@ void AddNoise(const Study& study, TextPage& page) {
       "by flips: the SD that answers which flip independently would give by themselves; churn: "
       "pairs "
       "that disagree; any differs: not all n agree, of which n cannot see how it "
-      "spreads over other members (its interval is over examples); any of 3: of any three of "
+      "spreads over other members (an interval of it is over examples); any of 3: of any three of "
       "them, whatever n; L2 of unit-length parameters; n "
       "sees: smallest difference of two top-1 means and ratio of two SDs detected with power 80 % "
       "at 5 %, the ratio (where it is 100 at most) by the interval of contrasts, of cells that do "

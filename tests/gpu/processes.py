@@ -40,11 +40,16 @@ class Deadline:
 def finished(command, deadline, variables=None):
     """The process when it has ended, by itself."""
     limit = deadline.seconds()
-    try:
-        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=limit)
-    except subprocess.TimeoutExpired as stopped:
-        deadline.seconds()                     # Raises where the script's time is why.
-        raise Failure(f"{command[0]}: stopped after {limit:.0f} s") from stopped
+    with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          start_new_session=True) as process:
+        try:
+            out, err = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired as stopped:
+            os.killpg(process.pid, signal.SIGKILL)  # With what it has started, which may hold the GPU.
+            process.communicate()
+            deadline.seconds()                 # Raises where the script's time is why.
+            raise Failure(f"{command[0]}: stopped after {limit:.0f} s") from stopped
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 @contextlib.contextmanager

@@ -248,6 +248,7 @@ test("a pair whose stacks differ as well is named with both, wherever it stands"
   const value = structuredClone(study);
   const [first] = value.hardware;
   Object.assign(first, { mixes_stacks: true, stack_a: "ours", stack_b: "theirs", setting: "control, ours against theirs" });
+  for (const c of value.cohorts) c.stack = first.cells_b.includes(c.cell) ? "theirs" : "ours";
   const { page } = await open(value);
   const table = page.locator("figure.table", { hasText: "Two sides over the independent draws" });
   assert.equal((await textsOf(table))[0][0], "control, ours against theirs, avx2 – avx512");

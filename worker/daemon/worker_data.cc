@@ -88,7 +88,7 @@ void Worker::GoOnWith(LeaseId lease, const FetchNews& news) {
   const std::string why = fmt::format("{}, nor is it in the cache {}; from the coordinator: {}",
                                       NotInRoots(news.wanted.name, settings_.offer.data_roots),
                                       fetcher_->folder(), Message(status));
-  // One above the cache's limit is not of the moment: no rest helps, and other limits are as this.
+  // One above the cache's limit is not of the moment: no rest and no later attempt here helps.
   const bool machine_failed = news.machine_failed && !absl::IsOutOfRange(status);
   const CauseClass cause = machine_failed ? CauseClass::kLostDevice : CauseClass::kBadData;
   EndUnstarted(lease, attempt, FailedResult(cause, why), machine_failed);

@@ -186,8 +186,8 @@ TEST(TableTest, AnyDisagreementIsSaidToHaveNoIntervalOverMembers) {
   const std::string text = RenderTables(BuildStudy(MakeExampleStudy().input));
 
   EXPECT_THAT(text, HasSubstr("any differs: not all n agree, of which n cannot see how it spreads "
-                              "over other members (its interval is over examples)"));
-  EXPECT_THAT(text, HasSubstr("Only that of any-disagreement is over examples: it says nothing of "
+                              "over other members (an interval of it is over examples)"));
+  EXPECT_THAT(text, HasSubstr("Only one of any-disagreement is over examples: it says nothing of "
                               "other draws of n members."));
 }
 

@@ -376,10 +376,10 @@ class Endings(unittest.TestCase):
         for words in ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
                       "GET was unable to find an engine to execute this computation"):
             for answer, cause in (("CUDA error: unspecified launch failure", "lost_device"),
-                                  ("CUDA error: out of memory", "out_of_memory")):
+                                  ("CUDA error: out of memory", "out_of_memory"),
+                                  ("CUDA error: device-side assert triggered", "bug")):
                 torch = mock.Mock()
-                torch.cuda.device_count.return_value = 2
-                torch.cuda.synchronize.side_effect = [None, RuntimeError(answer)]
+                torch.cuda.synchronize.side_effect = [RuntimeError(answer)]
                 with mock.patch.dict(sys.modules, {"torch": torch}):
                     self.assertEqual(errors.cause_of(RuntimeError(words)), cause)
                     torch.cuda.synchronize.side_effect = None

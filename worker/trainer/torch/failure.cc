@@ -42,13 +42,18 @@ bool IsOutOfMemory(const std::exception& error, std::string_view words) {
          HasOneOf(words, kNoMemory);
 }
 
+// `words`: what CUDA said.
+CauseClass CauseOfCuda(const std::exception& error, std::string_view words) {
+  if (IsOutOfMemory(error, words)) return CauseClass::kOutOfMemory;
+  return HasOneOf(words, kMistakes) ? CauseClass::kBug : CauseClass::kLostDevice;
+}
+
 Failure FailureOfCudnn(const std::string& words, const std::function<void()>& ask_gpus) {
   try {
     ask_gpus();
   } catch (const std::exception& error) {
     const std::string answer = FirstLineOf(error);
-    return {IsOutOfMemory(error, answer) ? CauseClass::kOutOfMemory : CauseClass::kLostDevice,
-            words + " (the GPU: " + answer + ")"};
+    return {CauseOfCuda(error, answer), words + " (the GPU: " + answer + ")"};
   }
   if (words.find(kNoEngine) == std::string::npos) return {CauseClass::kBug, words};
   return {CauseClass::kOutOfMemory,
@@ -82,9 +87,7 @@ void WaitForGpus() {
 Failure FailureOf(const std::exception& error, const std::function<void()>& ask_gpus) {
   const std::string words = FirstLineOf(error);
   if (IsOutOfMemory(error, words)) return {CauseClass::kOutOfMemory, words};
-  if (IsErrorOfCuda(error)) {
-    return {HasOneOf(words, kMistakes) ? CauseClass::kBug : CauseClass::kLostDevice, words};
-  }
+  if (IsErrorOfCuda(error)) return {CauseOfCuda(error, words), words};
   if (HasOneOf(words, kOfCudnn)) return FailureOfCudnn(words, ask_gpus);
   const bool refused = dynamic_cast<const c10::ValueError*>(&error) != nullptr;
   return {refused ? CauseClass::kBadSpecification : CauseClass::kBug, words};

@@ -6,7 +6,7 @@ import { el, estimate, section, table, withInterval } from "./format";
 import { fitted, leftMargin } from "./labels";
 import { ACCENT, ACCENT_LIGHT, GRID, INK } from "./palette";
 import { pathOf } from "./paths";
-import { bounded, finite, percent, SourceDecomposition, Study } from "./study";
+import { bounded, finite, ifBounded, percent, SourceDecomposition, Study } from "./study";
 
 const MOST = 8;
 const KINDS = [
@@ -66,7 +66,7 @@ export function decompositions(study: Study): HTMLElement | null {
   ]));
   return section("Where does it come from?",
     "Trainings that share the draws of some sources and not of others tell what each source does. Alone: what it does by itself, and what goes when it is held and the others are not. With all it acts through: what it makes when all others are held, which also counts what it does together with others; over all sources these add up to more than the whole. What was not trained to be told is absent.",
-    drawn.length === 0 ? null : figure(`Shares of each source in the churn of two trainings that have nothing in common; 95 % intervals${drawn.some((of) => dataOf(of).some((d) => d.low === undefined)) ? ", where enough draws give one" : ""}.`,
+    drawn.length === 0 ? null : figure(`Shares of each source in the churn of two trainings that have nothing in common${ifBounded(drawn.flatMap(dataOf), `; 95 % intervals${drawn.some((of) => dataOf(of).some((d) => d.low === undefined)) ? ", where enough draws give one" : ""}`)}.`,
       () => drawn.flatMap((of) => dataOf(of).map((d) => ({ setting: of.setting, source: d.source, share: d.kind, value_percent: d.value, low_percent: d.low, high_percent: d.high, n: d.n }))),
       el("div", { class: "legend" }, ...KINDS.map((k) => el("span", {}, el("i", { style: `background:${k.colour}` }), k.label))),
       ...drawn.slice(0, MOST).map(bars),

@@ -98,7 +98,7 @@ export function divergent(study: Study): HTMLElement {
   const { one } = answered(study);
   const title = `The ${one}s that flip`;
   if (d.examples.length === 0) {
-    return section(title, study.choice ? "Examples are chosen and measured on the whole study." : d.note || `No ${one} was answered in two ways.`);
+    return section(title, study.choice ? `The ${one}s are chosen and measured on the whole study.` : d.note || `No ${one} was answered in two ways.`);
   }
   return section(title, d.note,
     el("p", {}, `On so many, measured on members that did not choose them, each in its turn (n = ${d.subset_disagreement.n} replicates): two members of a cohort disagree on `,

@@ -16,7 +16,7 @@ import { rememberPaths } from "./paths";
 import { recipe } from "./recipe";
 import { sensitive } from "./sensitive";
 import { control, sources } from "./sources";
-import { Study } from "./study";
+import { answered, Study } from "./study";
 import { trajectories } from "./trajectories";
 
 function parts(study: Study, palette: Palette): HTMLElement[] {
@@ -60,7 +60,7 @@ export function showReport(study: Study, text: string, page: HTMLElement): void 
   const body = el("div", {});
   const draw = (some: Study) => {
     const sections = parts(some, palette);
-    const told = some.choice ? el("p", { class: "lead chosen", role: "status" }, `Only ${some.choice}. What is said of the whole study at once (contrasts, shares of the sources, tests of all classes, the worst classes, the examples that flip) is left out.`) : null;
+    const told = some.choice ? el("p", { class: "lead chosen", role: "status" }, `Only ${some.choice}. What is said of the whole study at once (contrasts, shares of the sources, tests of all classes, the worst classes, the ${answered(some).one}s that flip) is left out.`) : null;
     body.replaceChildren(...(told ? [told] : []), contents(sections), ...sections);
   };
   draw(study);

@@ -49,14 +49,16 @@ function pointsOf(study: Study, some: Trajectory[], measure: Measure): Point[] {
   const cohorts = new Map(study.cohorts.map((c) => [c.cell, c]));
   const classes = shortPairs(study.hardware, "hardware");
   const pairs = new Map([
-    ...study.hardware.map((h): [string, string] => [h.label, `${h.mixes_stacks ? `${h.stack_a} against ${h.stack_b}\n` : ""}${classes(h)}`]),
+    ...study.hardware.map((h): [string, string] => [h.label, classes(h)]),
     ...study.stacks.map((h): [string, string] => [h.label, shortPairs(study.stacks, "stacks")(h)])]);
+  // Named with both stacks, of which a cohort has one.
+  const mixed = new Map(study.hardware.filter((h) => h.mixes_stacks).map((h) => [h.label, h.setting]));
   return some.flatMap((t) => {
     // Of a choice of hardware either side may be left.
     const first = t.cells.flatMap((cell) => cohorts.get(cell) ?? [])[0];
     if (!first) return [];
     // Pairs of classes have no colour of their own: each has its facet.
-    const facet = t.factor === null ? setting(first, study) : `${setting(first, study)}\n${pairs.get(t.label) ?? t.label}`;
+    const facet = t.factor === null ? setting(first, study) : `${mixed.get(t.label) ?? setting(first, study)}\n${pairs.get(t.label) ?? t.label}`;
     const hardware = t.factor === null ? first.hardware : "";
     const { factor } = measure;
     if (measure.of(t).every((estimate) => finite(estimate.value) === undefined)) return [];

@@ -181,6 +181,7 @@ TEST(CauseTest, WhatCudnnSaysIsAskedOfTheGpu) {
   const auto works = [] {};
   const auto gone = [] { TORCH_CHECK(false, "CUDA error: unspecified launch failure\nmore"); };
   const auto full = [] { TORCH_CHECK(false, "CUDA error: out of memory"); };
+  const auto asserted = [] { TORCH_CHECK(false, "CUDA error: device-side assert triggered"); };
   const auto told = [](const std::string& words, const std::function<void()>& gpu) {
     return FailureOfWhatIsThrownBy([&] { TORCH_CHECK(false, words, "\nmore"); }, gpu);
   };
@@ -189,6 +190,7 @@ TEST(CauseTest, WhatCudnnSaysIsAskedOfTheGpu) {
     EXPECT_EQ(told(words, gone).message,
               words + " (the GPU: CUDA error: unspecified launch failure)");
     EXPECT_EQ(told(words, full).cause, CauseClass::kOutOfMemory) << words;
+    EXPECT_EQ(told(words, asserted).cause, CauseClass::kBug) << words;
   }
   EXPECT_EQ(told(failed, works).cause, CauseClass::kBug);
   EXPECT_EQ(told(failed, works).message, failed);

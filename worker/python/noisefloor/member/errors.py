@@ -47,27 +47,33 @@ _MISTAKES = ("invalid configuration argument", "device-side assert triggered")
 _OF_CUDNN = ("cuDNN error", "cuDNN Frontend error", "CUDNN_STATUS_", "unable to find an engine")
 
 
-def _wait_for_gpus() -> None:
-    """Raises when one of those that PyTorch uses here does not work any more."""
+def _wait_for_gpu() -> None:
+    """Raises when the one that PyTorch uses here does not work any more. Others are not asked: that
+    would take memory of each."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
-        for device in range(torch.cuda.device_count()):
-            torch.cuda.synchronize(device)
+        torch.cuda.synchronize()
 
 
-def _of_cudnn(ask_gpus: Callable[[], None]) -> str:
+def _of_cudnn(ask_gpu: Callable[[], None]) -> str:
     try:
-        ask_gpus()
+        ask_gpu()
     except RuntimeError as answer:
-        return "out_of_memory" if _has(str(answer), _NO_MEMORY) else "lost_device"
+        return _of_cuda(str(answer))
     return "bug"
+
+
+def _of_cuda(words: str) -> str:
+    if _has(words, _NO_MEMORY):
+        return "out_of_memory"
+    return "bug" if _has(words, _MISTAKES) else "lost_device"
 
 
 def _has(words: str, wanted: tuple[str, ...]) -> bool:
     return any(one in words for one in wanted)
 
 
-def cause_of(error: BaseException, ask_gpus: Callable[[], None] = _wait_for_gpus) -> str:
+def cause_of(error: BaseException, ask_gpu: Callable[[], None] = _wait_for_gpu) -> str:
     if isinstance(error, (Refused, BadData, LostDevice, Interrupted)):
         return error.cause
     if isinstance(error, KeyboardInterrupt):
@@ -80,8 +86,8 @@ def cause_of(error: BaseException, ask_gpus: Callable[[], None] = _wait_for_gpus
     if _has(words, _NO_MEMORY):
         return "out_of_memory"
     if "CUDA error" in words or "CUDA driver" in words:
-        return "bug" if _has(words, _MISTAKES) else "lost_device"
-    return _of_cudnn(ask_gpus) if _has(words, _OF_CUDNN) else "bug"
+        return _of_cuda(words)
+    return _of_cudnn(ask_gpu) if _has(words, _OF_CUDNN) else "bug"
 
 
 def cause_of_code(code: int) -> str:
