@@ -157,6 +157,7 @@ TEST(CauseTest, MemoryThatIsMissingIsToldInManyWords) {
         "CUDA driver error: out of memory",
         "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
         "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+        "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096 bytes.",
         "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"}) {
     EXPECT_EQ(CauseOfWords(words), CauseClass::kOutOfMemory) << words;
   }
