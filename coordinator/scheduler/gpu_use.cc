@@ -13,8 +13,6 @@ uint32_t GpusOf(const Inventory& inventory, uint32_t slot, const std::string& ha
   return static_cast<uint32_t>(inventory.slots.at(slot).devices.size());
 }
 
-absl::Time AsKept(absl::Time time) { return absl::FromUnixMicros(absl::ToUnixMicros(time)); }
-
 void BeginUse(SweepState& sweep, const Lease& lease) {
   GpuUse& use = sweep.counts.gpus;
   use.live += lease.gpus;

@@ -13,9 +13,6 @@ namespace noisefloor::scheduler {
 // Of a slot on that class; 0 for a class of processors.
 uint32_t GpusOf(const Inventory& inventory, uint32_t slot, const std::string& hardware);
 
-// The store keeps whole microseconds.
-absl::Time AsKept(absl::Time time);
-
 // A lease is granted, or ends. One that no worker has named since the coordinator began counts
 // nothing: while nobody coordinated, its worker may have given up at any time.
 void BeginUse(SweepState& sweep, const Lease& lease);

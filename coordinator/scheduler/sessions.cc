@@ -1,6 +1,5 @@
 // Workers come, say what they hold, drain and go. On every connection and heartbeat both sides are
 // brought to agree on the leases.
-#include "coordinator/scheduler/gpu_use.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
 

@@ -41,6 +41,8 @@ Member MemberOf(const CellState& cell, uint32_t replicate) {
   return touched ? cell.members[replicate] : Member{.state = cell.untouched};
 }
 
+absl::Time AsKept(absl::Time time) { return absl::FromUnixMicros(absl::ToUnixMicros(time)); }
+
 Member& Touch(State& state, const MemberId& id) {
   CellState& cell = CellOf(state, id);
   NF_CHECK(id.replicate < cell.cell.replicates);

@@ -205,6 +205,8 @@ void CountCell(State& state, const CellState& cell, int64_t sign);
 // Nothing when there is none.
 std::optional<Member> FindMember(const State& state, const MemberId& id);
 Member MemberOf(const CellState& cell, uint32_t replicate);
+// The store keeps whole microseconds.
+absl::Time AsKept(absl::Time time);
 // Gives the member a row; the store's is the caller's (SetState). It must be there.
 Member& Touch(State& state, const MemberId& id);
 // Null when there is none.

@@ -264,7 +264,7 @@ TEST_F(MovedUploaderTest, WhatWaitsIsBroughtThereFromItsFirstFile) {
   HoldingCoordinator first;
   first.Answer({grpc::StatusCode::UNAVAILABLE, "not now"});
   Begin(first, "two");
-  ASSERT_TRUE(first.WaitForHeld(8));  // Now it waits for seconds.
+  ASSERT_TRUE(first.WaitForHeld(8));  // It is about to wait for seconds.
 
   Move();
 
