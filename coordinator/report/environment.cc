@@ -302,8 +302,9 @@ void NoteUncontrolled(const Gathered& gathered, Warnings& warnings) {
   warnings.Note(
       "sweep",
       "Intervals are at 95 % for one figure each, over members, replicates or blocks on a "
-      "fixed evaluation set; with many figures some exclude the truth by chance. Only one "
-      "of any-disagreement is over examples: it says nothing of other draws of n members.");
+      "fixed evaluation set; with many figures some exclude the truth by chance. Only an "
+      "interval of any-disagreement is over examples: it says nothing of other draws of n "
+      "members.");
 }
 
 }  // namespace

@@ -187,8 +187,9 @@ TEST(TableTest, AnyDisagreementIsSaidToHaveNoIntervalOverMembers) {
 
   EXPECT_THAT(text, HasSubstr("any differs: not all n agree, of which n cannot see how it spreads "
                               "over other members (an interval of it is over examples)"));
-  EXPECT_THAT(text, HasSubstr("Only one of any-disagreement is over examples: it says nothing of "
-                              "other draws of n members."));
+  EXPECT_THAT(text,
+              HasSubstr("Only an interval of any-disagreement is over examples: it says nothing of "
+                        "other draws of n members."));
 }
 
 TEST(TableTest, OfExamplesThatFlipThoseThatFollowTheSideAreShown) {
