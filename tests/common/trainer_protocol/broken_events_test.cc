@@ -69,6 +69,12 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{R"({"event":"artifact","kind":"weights","path":"../x","sha256":")" NF_HASH
                R"(","size":1})",
                "path: expected a path inside the work directory"},
+        Broken{R"({"event":"artifact","kind":"weights","path":"a/../../x","sha256":")" NF_HASH
+               R"(","size":1})",
+               "path: expected a path inside the work directory"},
+        Broken{R"({"event":"artifact","kind":"weights","path":"a\u0000b","sha256":")" NF_HASH
+               R"(","size":1})",
+               "path: expected a path inside the work directory"},
         Broken{R"({"event":"artifact","kind":"weights","path":"/etc/passwd","sha256":")" NF_HASH
                R"(","size":1})",
                "path: expected a path inside the work directory"},
@@ -125,6 +131,48 @@ TEST(BrokenEventSizeTest, ANameHasAtMost200Bytes) {
   EXPECT_TRUE(EventFromJson(RecordsOfMetrics(1, std::string(199, 'm'))).ok());
   EXPECT_EQ(Message(EventFromJson(RecordsOfMetrics(1, std::string(200, 'm'))).status()),
             "records[0][2]: expected the name of a metric, 1 to 200 bytes");
+}
+
+// "KEY:VALUE" so many times, each key with its number.
+std::string Entries(int count, const std::string& value) {
+  std::string entries;
+  for (int i = 0; i < count; ++i) {
+    entries += (i == 0 ? "\"n" : ",\"n") + std::to_string(i) + "\":" + value;
+  }
+  return entries;
+}
+
+std::string Ending(int hashes, int metrics, int classes) {
+  std::string per_class;
+  for (int i = 0; i < classes; ++i) per_class += i == 0 ? "1" : ",1";
+  return R"({"event":"done","cause":"none","message":"","hashes":{)" +
+         Entries(hashes, '"' + kHash + '"') + R"(},"metrics":{)" + Entries(metrics, "1") +
+         R"(},"per_class_accuracy":[)" + per_class + R"(],"environment":{},"train_seconds":1})";
+}
+
+TEST(BrokenEventSizeTest, AnOutcomeHasAtMostTenThousandOfEach) {
+  EXPECT_EQ(Message(EventFromJson(Ending(10000, 10000, 10000)).status()), "");
+  EXPECT_EQ(Message(EventFromJson(Ending(10001, 0, 0)).status()),
+            "hashes: expected an object of at most 10000 hashes");
+  EXPECT_EQ(Message(EventFromJson(Ending(0, 10001, 0)).status()),
+            "metrics: expected an object of at most 10000 numbers");
+  EXPECT_EQ(Message(EventFromJson(Ending(0, 0, 10001)).status()),
+            "per_class_accuracy: expected a list of at most 10000 numbers");
+}
+
+TEST(BrokenEventSizeTest, NamesInAnOutcomeHaveAtMost200Bytes) {
+  const auto with = [](const std::string& hash, const std::string& metric) {
+    return Message(EventFromJson(R"({"event":"done","cause":"none","message":"","hashes":{")" +
+                                 hash + "\":\"" + kHash + R"("},"metrics":{")" + metric +
+                                 R"(":1},"per_class_accuracy":[],"environment":{},)" +
+                                 R"("train_seconds":1})")
+                       .status());
+  };
+  const std::string most(200, 'n');
+  EXPECT_EQ(with(most, most), "");
+  EXPECT_EQ(with(most + "n", most),
+            "hashes." + most + "n: expected 64 lower-case hexadecimal digits");
+  EXPECT_EQ(with(most, most + "n"), "metrics." + most + "n: expected a number");
 }
 
 TEST(BrokenEventSizeTest, DeepNestingIsRefused) {

@@ -53,6 +53,25 @@ TEST(CheckArithmeticTest, EveryOptimiserScheduleAndPrecisionCanBeAskedFor) {
   for (const std::string name : {"constant", "cosine", "staircase", "polynomial", "triangular"}) {
     EXPECT_THAT(ProblemsOf({Text("schedule.name", name)}), ElementsAre()) << name;
   }
+  const auto schedule = [](const std::string& name, Changes read) {
+    read.push_back(Text("schedule.name", name));
+    return ProblemsOf(read);
+  };
+  const Changes milestones = {{"train.schedule.milestones", std::vector<int64_t>{1, 2}},
+                              Number("schedule.factor", 0.5)};
+  EXPECT_THAT(schedule("step", milestones), ElementsAre());
+  EXPECT_THAT(schedule("staircase", {Number("schedule.factor", 0.5),
+                                     {"train.schedule.every_epochs", int64_t{3}}}),
+              ElementsAre());
+  EXPECT_THAT(schedule("polynomial", {{"train.schedule.power", int64_t{2}},
+                                      Number("schedule.end", 0.5),
+                                      Number("schedule.warmup_epochs", 1)}),
+              ElementsAre());
+  EXPECT_THAT(schedule("triangular", {Number("schedule.start", 0.5), Number("schedule.peak", 0.5),
+                                      Number("schedule.end", 0.5)}),
+              ElementsAre());
+  EXPECT_THAT(ProblemsOf({Number("optimizer.momentum", 0.9), Text("optimizer.formula", "keras")}),
+              ElementsAre());
   EXPECT_THAT(ProblemsOf({Text("schedule.name", "list"),
                           Text("schedule.factors", "1 0.1"),
                           {"train.schedule.milestones", std::vector<int64_t>{1}}}),
@@ -99,6 +118,13 @@ TEST(CheckArithmeticTest, AScheduleRefusesWhatItDoesNotRead) {
       ProblemsOf({Text("schedule.name", "triangular"), Number("schedule.warmup_epochs", 1)}),
       ElementsAre("train.schedule.warmup_epochs: triangular has a rise of its own; expected 0, the "
                   "default"));
+}
+
+// At an epoch that stands twice there would be two rates.
+TEST(CheckArithmeticTest, NoMilestoneStandsTwice) {
+  EXPECT_THAT(ProblemsOf({Text("schedule.name", "step"),
+                          {"train.schedule.milestones", std::vector<int64_t>{2, 2}}}),
+              ElementsAre("train.schedule.milestones: expected rising epochs"));
 }
 
 TEST(CheckArithmeticTest, AListHasOneFactorMoreThanMilestones) {

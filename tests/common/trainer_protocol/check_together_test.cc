@@ -119,6 +119,14 @@ TEST(CheckTogetherTest, DataLimitsMustBeThere) {
   EXPECT_THAT(ProblemsOf(specification),
               ElementsAre("data.train_examples: 6001 asked, fashion-mnist-sample has 6000",
                           "data.identity: expected 64 lower-case hexadecimal digits"));
+
+  specification = {};
+  specification.data.train_examples = 6000;
+  specification.data.test_examples = 1001;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("data.test_examples: 1001 asked, fashion-mnist-sample has 1000"));
+  specification.data.test_examples = 1000;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
 }
 
 TEST(CheckTogetherTest, TheThreadsSourceNeedsChoices) {
@@ -374,6 +382,8 @@ TEST(CheckTogetherTest, AFolderOfOwnImagesNeedsASize) {
   specification.data.image_size = 7;
   EXPECT_THAT(ProblemsOf(specification),
               ElementsAre("data.image_size: 7; expected 8 or more for your own images"));
+  specification.data.image_size = 8;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
 }
 
 TEST(CheckTogetherTest, AFolderOfOwnImagesHasAName) {

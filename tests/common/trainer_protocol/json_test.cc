@@ -164,6 +164,37 @@ TEST(EventJsonTest, OutcomeReadsBack) {
   EXPECT_EQ(back.per_class_accuracy, outcome.per_class_accuracy);
 }
 
+// The texts of worker/trainer/README.md, "Events": what trainers that are none of ours write.
+TEST(EventJsonTest, EveryEventIsTheTextThatTheDocumentHas) {
+  const std::string hash(64, 'a');
+  const HelloEvent hello{1, "st", "bu", R"({"cpu":"EPYC"})", hash};
+  const RecordsEvent records{7, {{3, 0.5, "loss", 2.25}, {4, 1, "top1", 0.125}}};
+  const ProgressEvent progress{5, 90};
+  const Artifact artifact{"weights", "w.bin", hash, 12};
+  Outcome failed;
+  failed.cause = CauseClass::kOutOfMemory;
+  failed.message = "no room";
+  failed.environment = R"({"gpu":1})";
+  failed.train_seconds = 1.5;
+  const std::pair<TrainerEvent, std::string> cases[] = {
+      {hello, R"({"build":"bu","data_identity":")" + hash +
+                  R"(","environment":{"cpu":"EPYC"},"event":"hello","protocol":1,"stack":"st"})"},
+      {records,
+       R"({"event":"records","records":[[3,0.5,"loss",2.25],[4,1.0,"top1",0.125]],"sequence":7})"},
+      {progress, R"({"event":"progress","step":5,"step_count":90})"},
+      {artifact, R"({"event":"artifact","kind":"weights","path":"w.bin","sha256":")" + hash +
+                     R"(","size":12})"},
+      {failed, R"({"cause":"out_of_memory","environment":{"gpu":1},"event":"failed","hashes":{},)"
+               R"("message":"no room","metrics":{},"per_class_accuracy":[],"train_seconds":1.5})"}};
+  for (const auto& [event, text] : cases) {
+    EXPECT_EQ(EventToJson(event), text);
+    const auto read = EventFromJson(text);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->index(), event.index());
+    EXPECT_EQ(EventToJson(*read), text) << "nothing of it was lost on the way";
+  }
+}
+
 TEST(EventJsonTest, ABrokenTextIsReplacedRatherThanThrown) {
   Outcome outcome;
   outcome.cause = CauseClass::kBug;
@@ -177,6 +208,14 @@ TEST(CauseTest, NamesAndExitCodesLeadBack) {
     EXPECT_EQ(ParseCauseClass(Name(cause)), cause);
     EXPECT_EQ(CauseOfExitCode(ExitCodeOf(cause)), cause);
   }
+  // worker/trainer/README.md, "Endings": trainers that are none of ours end with them, too.
+  EXPECT_EQ(CauseOfExitCode(0), CauseClass::kNone);
+  EXPECT_EQ(CauseOfExitCode(10), CauseClass::kBadSpecification);
+  EXPECT_EQ(CauseOfExitCode(11), CauseClass::kBadData);
+  EXPECT_EQ(CauseOfExitCode(12), CauseClass::kOutOfMemory);
+  EXPECT_EQ(CauseOfExitCode(13), CauseClass::kLostDevice);
+  EXPECT_EQ(CauseOfExitCode(14), CauseClass::kInterrupted);
+  EXPECT_EQ(CauseOfExitCode(15), CauseClass::kBug);
   EXPECT_EQ(CauseOfExitCode(139), CauseClass::kBug);
 }
 

@@ -161,6 +161,34 @@ TEST(SchemaTest, RefusesWhatIsNoSchemaAndSaysWhere) {
             "settings: expected at most 256 KiB");
 }
 
+// A setting by such a name could never be written down in a sweep file.
+TEST(SchemaTest, NoSettingHasTheNameOfWhatASweepFileHasAlready) {
+  for (const std::string taken :
+       {"name", "seed", "axes", "noise", "hardware", "hardware_class", "stack", "replicates",
+        "blocks", "notes", "tags", "reference_accuracy", "stacks", "until", "kind", "design"}) {
+    EXPECT_THAT(RefusalOfChange("\"table\"", "\"" + taken + "\""),
+                HasSubstr("what a sweep file has already"))
+        << taken;
+    EXPECT_THAT(RefusalOfChange("\"table\"", "\"" + taken + ".of\""),
+                HasSubstr("what a sweep file has already"))
+        << taken;
+  }
+}
+
+TEST(SchemaTest, APathHasLettersDigitsAndTwoSigns) {
+  const auto path = [](const std::string& text) {
+    return RefusalOfChange("\"table\"", "\"" + text + "\"");
+  };
+  for (const char* good : {"a", "z.a", "x09.b_c-d", "0.9", std::string(200, 'a').c_str()}) {
+    EXPECT_EQ(path(good), "") << good;
+  }
+  for (const std::string wrong :
+       {std::string(), std::string(".a"), std::string("a."), std::string("a b"), std::string("A"),
+        std::string("a/b"), std::string("a:"), std::string("a{"), std::string("a`")}) {
+    EXPECT_THAT(path(wrong), HasSubstr("settings[3].path")) << wrong;
+  }
+}
+
 TEST(SchemaTest, RefusesPathsThatASweepFileCannotHold) {
   EXPECT_EQ(RefusalOfChange("\"table\"", "\"forest.trees\""), "settings: two of forest.trees");
   EXPECT_EQ(RefusalOfChange("\"bootstrap\"", "\"forest.late\""),

@@ -177,6 +177,15 @@ TEST(OutlierTest, ItsLevelHoldsForNormalValues) {
   }
 }
 
+// G is as large as it may be, 3/2 of four values: no smaller p could be.
+TEST(OutlierTest, OneThatIsApartFromEqualValuesIsAsFarAsCanBe) {
+  const auto farthest = FarthestValue(std::vector<double>{0, 1, 0, 0});
+  ASSERT_TRUE(farthest.has_value());
+  EXPECT_EQ(farthest->place, 1u);
+  EXPECT_DOUBLE_EQ(farthest->deviations, 1.5);
+  EXPECT_EQ(farthest->p, 0);
+}
+
 TEST(OutlierTest, FewOrEqualValuesHaveNone) {
   EXPECT_FALSE(FarthestValue(std::vector<double>{1, 2, 9}).has_value());
   EXPECT_FALSE(FarthestValue(std::vector<double>{1, 1, 1, 1}).has_value());

@@ -240,6 +240,16 @@ TEST(HardwareTest, CorrelationIsAbsentWhereNothingVaries) {
   EXPECT_FALSE(CorrelationOfPairs(rising, rising).low.has_value());
 }
 
+TEST(HardwareTest, PairsOfWhichASideHasNoValueAreInNoCorrelation) {
+  const std::vector<double> a = {1, kNoEstimate, 2, 4, 3};
+  const std::vector<double> b = {2, 5, kNoEstimate, 8, 6};  // Twice as much, where both are there.
+
+  const Estimate r = CorrelationOfPairs(a, b);
+
+  EXPECT_NEAR(*r.value, 1, 1e-12);
+  EXPECT_EQ(r.n, 3);
+}
+
 TEST(HardwareTest, LogitsCorrelationHandComputed) {
   const Floats rising = {1, 2, 3}, twice = {2, 4, 6}, falling = {3, 2, 1};
   const auto of = [](const Floats& a, const Floats& b) {

@@ -74,6 +74,11 @@ TEST(SpreadTest, ValuesThatAreNotFiniteAreLeftOutAndCounted) {
   EXPECT_DOUBLE_EQ(*mean.value, 2);
   EXPECT_EQ(mean.n, 2);
   EXPECT_EQ(mean.note, "2 of 4 values are not finite and left out");
+  for (const Estimate& spread : {SdEstimate(values, "nats"), RangeEstimate(values, "nats")}) {
+    EXPECT_DOUBLE_EQ(*spread.value, spread.method.starts_with("largest") ? 2 : std::sqrt(2.0));
+    EXPECT_EQ(spread.n, 2);
+    EXPECT_EQ(spread.note, mean.note);
+  }
 }
 
 TEST(SpreadTest, TooFewValuesAreAbsentInWords) {
@@ -85,6 +90,8 @@ TEST(SpreadTest, TooFewValuesAreAbsentInWords) {
   EXPECT_EQ(MeanEstimate(std::vector<double>{2}, "nats").note, "one value: no interval");
   EXPECT_FALSE(SdEstimate(std::vector<double>{2}, "nats").value.has_value());
   EXPECT_FALSE(RangeEstimate(std::vector<double>{2}, "nats").value.has_value());
+  EXPECT_FALSE(SdEstimate(std::vector<double>{2, kNan}, "nats").value.has_value());
+  EXPECT_FALSE(RangeEstimate(std::vector<double>{2, kNan}, "nats").value.has_value());
 }
 
 TEST(SpreadTest, RangeIsLargestMinusSmallest) {

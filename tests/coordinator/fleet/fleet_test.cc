@@ -180,6 +180,20 @@ TEST_F(FleetTest, OfAWorkerThatWasHereBeforeTheCoordinatorNothingIsLearned) {
   EXPECT_EQ(ThePool().record, KnownPool());
 }
 
+// Else every job of the pool would wait for members that none can train.
+TEST_F(FleetTest, AWorkerThatOffersNothingPausesThePool) {
+  Start();
+  const std::string nonce = LaunchOne("25");
+  workers_["a100-" + nonce + "-0"] = {{}, {}, 0};
+  Show("25", nonce, JobPhase::kAlive);
+  (void)Look();
+  EXPECT_EQ(pools_.at(1).state, PoolState::kPaused);
+  EXPECT_EQ(pools_.at(1).why,
+            "its worker a100-" + nonce + "-0 offers nothing: `noisefloor explain` says why");
+  EXPECT_THAT(pools_.at(1).classes, ElementsAre("a100")) << "what others had stays";
+  EXPECT_THAT(happened_, ElementsAre("pool_paused"));
+}
+
 // The coordinator ended before it had looked: what the worker has is learned when it is back.
 TEST_F(FleetTest, WhatAWorkerHasIsLearnedWhenItIsSeenWithIt) {
   PoolRecord pool = KnownPool();

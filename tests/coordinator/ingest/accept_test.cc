@@ -92,6 +92,7 @@ TEST(JudgeBatch, CutsAndMendsNames) {
 TEST(ToStorableText, KeepsUtf8AndReplacesTheRest) {
   EXPECT_EQ(ToStorableText("Größe 5 \xE2\x82\xAC\n\tx", 100), "Größe 5 \xE2\x82\xAC\n\tx");
   EXPECT_EQ(ToStorableText(std::string_view("a\0b\x1b", 4), 100), "a?b?");
+  EXPECT_EQ(ToStorableText("a\x7f", 100), "a?");
   EXPECT_EQ(ToStorableText("\xC0\xAF", 100), "??");            // Overlong, in two bytes,
   EXPECT_EQ(ToStorableText("\xE0\x80\xAF", 100), "???");       // three
   EXPECT_EQ(ToStorableText("\xF0\x80\x80\xAF", 100), "????");  // and four.
@@ -153,6 +154,18 @@ TEST(JudgeOutcome, RefusesAHashThatIsNone) {
 
   EXPECT_EQ(JudgeOutcome(MakeStorable(outcome), {}).reason,
             "hash weights: expected 64 hexadecimal digits");
+}
+
+TEST(JudgeOutcome, RefusesAFileWhoseHashIsNone) {
+  AttemptOutcome outcome = Done();
+  outcome.artifacts = {{"weights", "w.safetensors", std::string(64, 'C'), 5}};
+
+  const AttemptOutcome stored = MakeStorable(outcome);
+
+  EXPECT_EQ(JudgeOutcome(stored, {}).reason,
+            "artifact w.safetensors: expected 64 hexadecimal digits");
+  EXPECT_TRUE(stored.artifacts.empty());
+  EXPECT_EQ(stored.message, "[some artifacts left out]");
 }
 
 TEST(JudgeOutcome, RefusesASizeThatNoFileHas) {
@@ -294,6 +307,49 @@ TEST(MakeStorable, GivesEveryFailureACauseAndNoResultOne) {
 
   EXPECT_EQ(MakeStorable(failed).cause, CauseClass::kBug);
   EXPECT_EQ(MakeStorable(done).cause, CauseClass::kNone);
+  for (const CauseClass cause : {CauseClass::kBadSpecification, CauseClass::kOutOfMemory}) {
+    failed.cause = cause;
+    EXPECT_EQ(MakeStorable(failed).cause, cause) << "what it said";
+  }
+}
+
+TEST(MakeStorable, MendsEveryText) {
+  const std::string hash(64, 'c');
+  AttemptOutcome outcome = Done();
+  outcome.message = "m\xff";
+  outcome.data_identity = "d\xff";
+  outcome.hashes = {{"h\xff", hash}};
+  outcome.metrics = {{"t\xff", 1}, {"", 2}};
+  outcome.artifacts = {{"k\xff", "p\xff", hash, 5}};
+
+  const AttemptOutcome stored = MakeStorable(outcome);
+
+  EXPECT_EQ(stored.message, "m?");
+  EXPECT_EQ(stored.data_identity, "d?");
+  EXPECT_EQ(stored.hashes, (std::map<std::string, std::string>{{"h?", hash}}));
+  EXPECT_EQ(stored.metrics, (std::map<std::string, double>{{"t?", 1}}));
+  ASSERT_EQ(stored.artifacts.size(), 1u);
+  EXPECT_EQ(stored.artifacts[0].kind, "k?");
+  EXPECT_EQ(stored.artifacts[0].path, "p?");
+}
+
+TEST(MakeStorable, KeepsNumbersThatColumnsHold) {
+  AttemptOutcome outcome = Done(uint64_t{1} << 63);
+  outcome.per_class_accuracy.resize(10001);
+
+  const AttemptOutcome stored = MakeStorable(outcome);
+
+  EXPECT_EQ(stored.record_batches, (uint64_t{1} << 63) - 1);
+  EXPECT_EQ(stored.per_class_accuracy.size(), 10000u);
+  EXPECT_EQ(stored.message, "[accuracy of later classes left out]");
+}
+
+TEST(MakeStorable, KeepsAnEnvironmentOfTheMostBytes) {
+  AttemptOutcome outcome = Done();
+  outcome.environment = "{\"x\":\"" + std::string(kMaxEnvironmentBytes - 8, 'y') + "\"}";
+  ASSERT_EQ(outcome.environment.size(), kMaxEnvironmentBytes);
+
+  EXPECT_EQ(MakeStorable(outcome).environment, outcome.environment);
 }
 
 }  // namespace

@@ -70,6 +70,26 @@ TEST_F(PlanTest, WorkOfSeveralClassesSharesTheSlotsThatServeThem) {
   EXPECT_DOUBLE_EQ(plan->expected_seconds, 24 * 47.0 / 2);
 }
 
+// One class has six ended members of 47 s, another one of 94 s: of any it is the mean of both.
+TEST_F(PlanTest, WhatTakesAnyClassIsExpectedToTakeTheMeanOfTheClasses) {
+  scheduler::PinCell pin = sample::Pin(2);
+  pin.hardware = "cpu-test-sse";
+  scheduler::KeepOutcome slow = sample::Finish(7, sample::Member(2, 0));
+  slow.outcome.artifacts.clear();
+  slow.outcome.train_seconds = 94;
+  home_.Apply({pin, sample::Grant(7, sample::Member(2, 0)), slow});
+  const std::vector<FleetWorker> fleet = {Box(2, "torch-2.11")};
+  sweep::Sweep sweep = sample::Content();
+
+  EXPECT_DOUBLE_EQ(home_.query().PlanSweep(sweep, fleet)->expected_seconds, 12 * 47.0 / 2);
+  sweep.hardware = {""};
+  const auto any = home_.query().PlanSweep(sweep, fleet);
+
+  ASSERT_TRUE(any.ok()) << any.status();
+  EXPECT_DOUBLE_EQ(any->expected_seconds, 12 * (47.0 + 94.0) / 2 / 2);
+  EXPECT_THAT(any->expected_from, HasSubstr("7 ended members"));
+}
+
 // Older ones may have run on another build: of more than a thousand they do not count.
 TEST_F(PlanTest, OfManyEndedMembersTheNewestSayHowLongOneTakes) {
   const MemberId member = sample::Member(0, 0);

@@ -522,6 +522,20 @@ TEST_F(QueryTest, AnArtifactIsFoundByMemberAndKind) {
             absl::StatusCode::kDataLoss);
 }
 
+TEST_F(QueryTest, AMeasurementIsNotRepeated) {
+  const MemberId member = {SweepId{2}, 0, 0};
+  scheduler::KeepSweep keep = sample::Keep(2);
+  PutSetting(keep.content.base, std::string(sweep::kMeasureSteps), int64_t{4});
+  keep.content.kind = sweep::Kind::kMeasure;
+  home_.Apply({keep, scheduler::SetMemberState{member, MemberState::kDone, 1, 0}});
+
+  const absl::Status status = home_.query().FindReplaySource(member).status();
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("s2c0r0 is a measurement"));
+  EXPECT_TRUE(home_.query().FindReplaySource(sample::Member(0, 0)).ok());
+}
+
 TEST_F(QueryTest, PostedWorkRunsOnAnotherThread) {
   std::promise<std::thread::id> ran;
 

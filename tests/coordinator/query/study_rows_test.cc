@@ -9,8 +9,10 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "coordinator/query/load_cost.h"
 #include "coordinator/store/database.h"
 #include "coordinator/sweep/resolved_file.h"
+#include "tests/common/files/scratch.h"
 #include "tests/coordinator/query/filled_home.h"
 
 namespace noisefloor::query {
@@ -110,7 +112,9 @@ TEST_F(StudyRowsTest, HashesOfEveryEvaluationStandAtTheirEvaluation) {
                           {"weights_at/2", std::string(64, '2')},
                           {"weights_at/10", std::string(64, 'a')},
                           {"first_batches", std::string(64, 'f')},
-                          {"logits", std::string(64, 'e')}};
+                          {"logits", std::string(64, 'e')},
+                          {"deterministic/weights", std::string(64, '8')},
+                          {"plan/weights", std::string(64, '9')}};
   End(write, MemberState::kDone);
 
   const StudyRows rows = Rows();
@@ -124,6 +128,8 @@ TEST_F(StudyRowsTest, HashesOfEveryEvaluationStandAtTheirEvaluation) {
   EXPECT_EQ(hashes.first_batches, std::string(64, 'f'));
   EXPECT_EQ(hashes.logits, std::string(64, 'e'));
   EXPECT_EQ(hashes.weights, "");
+  EXPECT_EQ(hashes.deterministic_weights, std::string(64, '8'));
+  EXPECT_EQ(hashes.plan_weights, std::string(64, '9'));
 }
 
 TEST_F(StudyRowsTest, AnAxisOverTheTestExamplesGivesEachItsOwnSet) {
@@ -142,6 +148,33 @@ TEST_F(StudyRowsTest, AnAxisOverTheTestExamplesGivesEachItsOwnSet) {
   EXPECT_THAT(sets, ElementsAre(0, 0, 1, 1));
   EXPECT_EQ(rows.evaluation_sets[0].files.size(), 2u) << "sent by sweep 1";
   EXPECT_TRUE(rows.evaluation_sets[1].files.empty());
+}
+
+// A set of the same name, sent by who trained on other data, is not that of this sweep.
+TEST_F(StudyRowsTest, LabelsOfOtherDataAreNotTaken) {
+  home_.Apply({sample::Keep(2), sample::Keep(3),
+               scheduler::PinIdentity{SweepId{2}, "fashion-mnist-sample", sample::kIdentity},
+               scheduler::PinIdentity{SweepId{3}, "fashion-mnist-sample", std::string(64, '8')}});
+
+  EXPECT_EQ(Rows(2).evaluation_sets.at(0).files.size(), 2u) << "sent by sweep 1";
+  EXPECT_TRUE(Rows(3).evaluation_sets.at(0).files.empty());
+}
+
+TEST_F(StudyRowsTest, LabelsOfAnAcceptedResultComeBeforeThoseOfALaterOneThatWasNot) {
+  const MemberId member = sample::Member(0, 1);
+  scheduler::KeepOutcome late = sample::Finish(7, member, 2);
+  late.accepted = false;
+  late.reason = "the lease was lost";
+  late.outcome.artifacts.clear();
+  home_.AddFile(late.outcome, member, "evaluation_labels", "other labels");
+  home_.Apply({sample::Grant(7, member, 2), late});
+
+  const StudyRows rows = Rows();
+
+  ASSERT_EQ(rows.evaluation_sets.at(0).files.size(), 2u);
+  for (const inputs::InputFile& file : rows.evaluation_sets[0].files) {
+    EXPECT_EQ(file.member, "s1c0r0") << file.kind;
+  }
 }
 
 // Labels of another set of classes are not believed.
@@ -298,6 +331,39 @@ TEST_F(StudyRowsTest, AResultThatCameTooLateDoesNotMoveTheEnd) {
   home_.Apply({sample::Grant(7, sample::Member(0, 0), 2), late});
 
   EXPECT_EQ(Rows().input.sweep.ended_unix_seconds, absl::ToUnixSeconds(sample::At(60)));
+}
+
+// Of two measurements one has lost its file: what is told of kernels is that of the other.
+TEST(LoadCostTest, KernelsThatCannotBeReadAreNamedAndLeftOut) {
+  const Scratch scratch;
+  (void)scratch.Put("kernels.json",
+                    R"({"device": "cuda", "profiled_steps": 2, "primitives": {}, "arms":)"
+                    R"({"deterministic": [["gemm", 6, 0.03]], "plan": [["wgrad", 4, 0.02]]}})");
+  StudyRows rows;
+  rows.input.cells.push_back({.plan = "impl", .hardware = "nvidia-v100"});
+  for (const char* id : {"s1c0r0", "s1c0r1", "s1c0r2"}) {
+    report::MemberInput& member = rows.input.members.emplace_back();
+    member.id = id;
+    member.replicate = static_cast<uint32_t>(rows.files.size());
+    member.state = MemberState::kDone;
+    rows.files.emplace_back();
+  }
+  rows.files[0] = {{"log", "s1c0r0", "log.txt", "", 0}, {"kernels", "s1c0r0", "kernels.json", "", 0}};
+  rows.files[1] = {{"kernels", "s1c0r1", "gone.json", "", 0}};  // The last has sent none.
+
+  const report::CostStudy study =
+      LoadCost(rows, [&](const inputs::InputFile& file) -> absl::StatusOr<std::string> {
+        if (file.path != "gone.json") return scratch.Path(file.path);
+        return MakeError(absl::StatusCode::kNotFound, "it is gone");
+      });
+
+  ASSERT_FALSE(study.warnings.empty());
+  EXPECT_EQ(study.warnings[0], "s1c0r1: it is gone. Its kernels are left out.");
+  ASSERT_EQ(study.rows.size(), 1u);
+  ASSERT_EQ(study.rows[0].kernels.count("plan"), 1u);
+  EXPECT_EQ(study.rows[0].kernels.at("plan").at(0).name, "wgrad");
+  EXPECT_DOUBLE_EQ(study.rows[0].kernels.at("plan").at(0).seconds, 0.01) << "of each of two steps";
+  EXPECT_DOUBLE_EQ(study.rows[0].kernels.at("deterministic").at(0).seconds, 0.015);
 }
 
 }  // namespace

@@ -337,6 +337,22 @@ TEST_F(StudyTest, TheUnitOfAMemberIsThatOfItsLease) {
   EXPECT_EQ(study["members"][9]["unit"], "cpu of box-1") << "it trained on the CPU beside the GPU";
 }
 
+// A worker of version 0.1 has one unit for all of its GPUs, with spaces between them.
+TEST_F(StudyTest, OfAUnitOfSeveralGpusItIsTheOneThatTheMemberTells) {
+  scheduler::PinCell pin = sample::Pin(2);
+  pin.hardware = "nvidia-h200";
+  home_.Apply({pin});
+  Done(7, sample::Member(2, 0), R"({"gpu":{"uuid":"GPU-2"}})", "GPU-1 GPU-2");
+  Done(8, sample::Member(2, 1), R"({"gpu":{"uuid":"GPU-3"}})", "GPU-1 GPU-2");
+  Done(9, sample::Member(2, 2), R"({"gpu":{"uuid":"GPU-1"}})", "GPU-1+GPU-2");
+
+  const nlohmann::json study = Json();
+
+  EXPECT_EQ(study["members"][6]["unit"], "GPU-2");
+  EXPECT_EQ(study["members"][7]["unit"], "GPU-1 GPU-2") << "it is none of them";
+  EXPECT_EQ(study["members"][8]["unit"], "GPU-1+GPU-2") << "it trained on both";
+}
+
 // Cells 0 and 1 on the sample, 2 and 3 on CIFAR-100; two members of cell 3 are done.
 class TwoDataSetsTest : public StudyTest {
  protected:

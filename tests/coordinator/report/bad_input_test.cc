@@ -1,6 +1,7 @@
 // Partial and degenerate studies: each has a defined answer in words; none a crash, none a silent
 // zero. Every study here is also rendered in every form.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -184,6 +185,13 @@ TEST(BadInputTest, WithoutPredictionsAccuracyStaysAndChurnIsAbsent) {
   // What the trainers said of classes is still there.
   ASSERT_EQ(study.cohorts[3].per_class.size(), 2u);
   EXPECT_NEAR(*study.cohorts[3].per_class[1].accuracy.value, 0.4, 1e-12);
+  const double sd = 0.1 * std::sqrt(5.0 / 3);  // Of 0, 1, 2 and 3 tenths.
+  EXPECT_NEAR(*study.cohorts[3].per_class[1].accuracy_sd.value, sd, 1e-12);
+  EXPECT_NEAR(*study.cohorts[3].per_class[1].range.value, 0.3, 1e-12);
+  ASSERT_GT(*study.cohorts[3].accuracy_sd.value, 0);
+  EXPECT_NEAR(*study.cohorts[3].per_class[1].ratio.value, sd / *study.cohorts[3].accuracy_sd.value,
+              1e-9);
+  EXPECT_EQ(study.cohorts[3].per_class[0].ratio.value, 0.0) << "its members do not differ";
   EXPECT_FALSE(study.cohorts[3].per_class[1].churn.value.has_value());
 }
 
@@ -319,6 +327,20 @@ TEST(BadInputTest, WaitingMembersAreMissingNotFailed) {
   EXPECT_EQ(study.counts.missing, 2);
   EXPECT_EQ(study.counts.cancelled, 1);
   EXPECT_THAT(study.warnings, Warns("2 of 4 are not finished yet."));
+}
+
+// Nobody knows what a run without hashes ended in: it is none of those that agree.
+TEST(BadInputTest, ARunWithoutHashesIsNoneOfThoseInWhichNoNoiseIsSeen) {
+  ExampleStudy example = MakeExampleStudy({.silent_impl = true});
+  example.Member("s1c6r1").hashes = {};
+
+  const Study study = Built(example);
+
+  EXPECT_EQ(study.physical[0].cell, 6u);
+  EXPECT_EQ(study.physical[0].runs, 3);
+  EXPECT_NEAR(*study.physical[0].upper_bound, 1 - std::sqrt(0.05), 1e-12);
+  EXPECT_THAT(study.physical[0].text, HasSubstr("no noise seen in 3 runs: at most 77.6 % of runs"));
+  EXPECT_EQ(study.physical[1].runs, 4);
 }
 
 }  // namespace

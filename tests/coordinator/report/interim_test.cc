@@ -140,6 +140,14 @@ TEST(InterimTest, IntervalsOfChurnAndTop1AreThoseOfEveryLookUntilThen) {
   const double half = *analysis::AlwaysValidHalfWidth(8) * analysis::SdOf(top1);
   EXPECT_NEAR(*cohort.accuracy.high, analysis::MeanOf(top1) + half, 1e-12);
   EXPECT_NEAR(*cohort.accuracy.low, analysis::MeanOf(top1) - half, 1e-12);
+  analysis::PredictionMatrix answers(kInterimExamples, 2);
+  for (const MemberInput& member : tiny.input.members) {
+    if (member.cell != 0) continue;
+    ASSERT_TRUE(answers.AddLogits(member.predictions.values()).ok());
+  }
+  const double of_churn = *analysis::AlwaysValidHalfWidth(8) *
+                          analysis::SdOf(analysis::PseudoValues(analysis::ChurnSums(answers)));
+  EXPECT_NEAR(*cohort.churn.high, *cohort.churn.value + of_churn, 1e-12);
 }
 
 // `replicates` of which six are the pilot; the later ones are further apart.
@@ -243,6 +251,24 @@ TEST(UntilDecisionTest, OnceSettledTheFigureHasThePilotsSpreadAndTheOthersTheirO
   EXPECT_TRUE(undecided.interim);
   EXPECT_THAT(undecided.headlines.at(0),
               StartsWith("Interim: how many more members it takes is not decided yet."));
+}
+
+// Of Student's t with the five degrees of the six that are the pilot: 2.570582.
+TEST(UntilDecisionTest, WhereTop1DecidesItsIntervalIsByThePilotAndThatOfChurnItsOwn) {
+  TinyStudy tiny(kInterimExamples, 2);
+  FillPilot(tiny, 12, {"top1", 0.01, 1000, true});
+  std::vector<double> pilot;
+  for (size_t m = 0; m < 6; ++m) {
+    pilot.push_back(tiny.input.members[m].final_metrics.at("top1"));
+  }
+
+  const Cohort cohort = BuildStudy(tiny.input).cohorts.at(0);
+
+  EXPECT_EQ(cohort.accuracy.method, "Stein's two stages: the spread is the pilot's");
+  const double half = 2.570582 * analysis::SdOf(pilot) / std::sqrt(12.0);
+  EXPECT_NEAR(*cohort.accuracy.low, *cohort.accuracy.value - half, 1e-7);
+  EXPECT_NEAR(*cohort.accuracy.high, *cohort.accuracy.value + half, 1e-7);
+  EXPECT_THAT(cohort.churn.method, Not(HasSubstr("Stein")));
 }
 
 TEST(InterimTest, AGateJudgesNothingBeforeAllMembersHaveEnded) {

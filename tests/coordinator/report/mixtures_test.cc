@@ -83,6 +83,29 @@ TEST(MixturesTest, ReportedFingerprintsThatDifferBetweenCellsAreAWarning) {
               HasWarning("warning", "sweep", "2 different stack fingerprints"));
 }
 
+// Two stacks on one class, each of one fingerprint, are compared on purpose.
+TEST(MixturesTest, StacksThatEveryClassHasDifferInTheirFingerprintsWithoutAWarning) {
+  ExampleStudy example = MakeExampleStudy();
+  std::erase_if(example.input.cells, [](const CellInput& cell) { return cell.index % 3 == 2; });
+  std::erase_if(example.input.members, [](const MemberInput& member) { return member.cell % 3 == 2; });
+  for (CellInput& cell : example.input.cells) {
+    cell.hardware = "cpu-intel-avx2";
+    if (cell.index % 3 == 1) cell.stack = cell.stack_fingerprint = "torch-2.7-cpu";
+  }
+  for (MemberInput& member : example.input.members) {
+    if (member.cell % 3 == 1) member.stack_fingerprint = "torch-2.7";
+  }
+  EXPECT_THAT(BuildStudy(example.input).warnings,
+              Not(HasWarning("warning", "sweep", "different stack fingerprints")));
+
+  for (uint32_t r = 0; r < 4; ++r) {
+    example.Member(fmt::format("s1c3r{}", r)).stack_fingerprint = "torch-2.11.0 of another day";
+  }
+  EXPECT_THAT(BuildStudy(example.input).warnings,
+              HasWarning("warning", "sweep", "3 different stack fingerprints"))
+      << "one of the stacks is two";
+}
+
 TEST(MixturesTest, AGpuCohortOnTwoVersionsOfItsSoftwareIsAnError) {
   ExampleStudy example = MakeGpuStudy();
   for (MemberInput& member : example.input.members) {
@@ -141,6 +164,27 @@ TEST(EnvironmentTest, OfMoreThanEightValuesHowManyThereAreIsTold) {
   };
   EXPECT_THAT(units_of(8), ElementsAre("u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8"));
   EXPECT_THAT(units_of(9), ElementsAre("9 different values, u1 the first"));
+}
+
+// What differs from run to run by nature is no condition that they ran under.
+TEST(EnvironmentTest, AClassIsSummedUpByWhatItRanOnAndNotByWhatWasMeasured) {
+  ExampleStudy example = MakeExampleStudy();
+  for (MemberInput& member : example.input.members) {
+    member.environment_json = fmt::format(
+        R"({{"machine":{{"cpu_model":"EPYC","load":"0.{0}"}},"gpu":{{"name":"H200"}},)"
+        R"("versions":{{"libtorch":"2.11.0"}},"aten_cpu_capability":"AVX2",)"
+        R"("load_at_end":"{0}","measured":{{"steps":"{0}"}}}})",
+        member.replicate);
+  }
+
+  const EnvironmentRow row = BuildStudy(example.input).environment.at(0);
+
+  EXPECT_THAT(row.summaries, ElementsAre("EPYC, H200, LibTorch 2.11.0, ATen AVX2"));
+  std::vector<std::string> keys;
+  for (const EnvironmentFact& fact : row.facts) keys.push_back(fact.key);
+  EXPECT_THAT(keys, ElementsAre("stack", "stack fingerprint, as the worker offers it",
+                                "trainer build", "unit", "aten_cpu_capability", "gpu.name",
+                                "machine.cpu_model", "versions.libtorch"));
 }
 
 }  // namespace

@@ -39,6 +39,9 @@ void AddCells(TinyStudy& tiny, const std::string& plan, uint32_t blocks, uint32_
         member.lanes[NoiseSource::kInit] = {block, r / together + 1};
         member.per_class_accuracy = {0.5, 0.75};
         member.curves["test_top1"] = {{1, 1, 0.1 * r}};
+        member.final_metrics["top5"] = 0.9 + 0.01 * r;
+        member.final_metrics["loss"] = 1 + 0.1 * r;
+        member.seconds = 2 + r;
       }
     }
   }
@@ -53,6 +56,10 @@ void ExpectNone(const Estimate& estimate) {
 TEST(SharedDrawsTest, OneBlockHasMeansWithoutAnIntervalAndNoSpread) {
   TinyStudy tiny(kSharedExamples, 2);
   AddCells(tiny, "crossed", 1, 2);
+  ExampleGroups& groups = tiny.input.evaluations[0].groups.emplace_back();
+  groups.column = "camera";
+  groups.values = {"new", "old"};
+  for (int64_t x = 0; x < kSharedExamples; ++x) groups.of_example.push_back(x % 3 == 0 ? 0 : 1);
 
   const Study study = BuildStudy(tiny.input);
 
@@ -65,14 +72,30 @@ TEST(SharedDrawsTest, OneBlockHasMeansWithoutAnIntervalAndNoSpread) {
   EXPECT_EQ(cohort.accuracy.n, 1) << "of independent draws";
   EXPECT_THAT(cohort.accuracy.note, HasSubstr(kWhy));
   for (const Estimate* spread :
-       {&cohort.accuracy_sd, &cohort.churn, &cohort.churn_to_error, &cohort.any_disagreement,
-        &cohort.any_of_3, &cohort.l2_raw, &cohort.cosine}) {
+       {&cohort.accuracy_sd, &cohort.flip_sd, &cohort.flip_share, &cohort.churn,
+        &cohort.churn_to_error, &cohort.any_disagreement, &cohort.any_of_3, &cohort.l2_raw,
+        &cohort.l2_normalised, &cohort.l2_raw_all, &cohort.l2_normalised_all, &cohort.cosine}) {
     ExpectNone(*spread);
   }
+  EXPECT_NEAR(*cohort.top5.value, 0.925, 1e-12);
+  EXPECT_NEAR(*cohort.loss.value, 1.25, 1e-12);
+  EXPECT_NEAR(*cohort.seconds.value, 4.5, 1e-12);
+  for (const Estimate* mean : {&cohort.top5, &cohort.loss, &cohort.seconds}) {
+    EXPECT_FALSE(mean->low.has_value() || mean->high.has_value()) << mean->unit;
+    EXPECT_EQ(mean->n, 1) << mean->unit;
+  }
+  ASSERT_EQ(cohort.per_group.size(), 2u);
+  EXPECT_TRUE(cohort.per_group[1].accuracy.value.has_value());
+  EXPECT_FALSE(cohort.per_group[1].accuracy.low.has_value());
+  ExpectNone(cohort.per_group[1].accuracy_sd);
+  ExpectNone(cohort.per_group[1].ratio);
+  ExpectNone(cohort.per_group[1].churn);
   ASSERT_EQ(cohort.per_class.size(), 2u);
   EXPECT_TRUE(cohort.per_class[0].accuracy.value.has_value());
   EXPECT_FALSE(cohort.per_class[0].accuracy.low.has_value());
   ExpectNone(cohort.per_class[0].accuracy_sd);
+  ExpectNone(cohort.per_class[0].range);
+  ExpectNone(cohort.per_class[0].ratio);
   ExpectNone(cohort.per_class[0].churn);
   ASSERT_FALSE(study.curves.empty());
   EXPECT_TRUE(study.curves[0].mean[0].has_value());

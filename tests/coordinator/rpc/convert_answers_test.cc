@@ -2,6 +2,7 @@
 #include "coordinator/rpc/convert_answers.h"
 
 #include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/text_format.h>
 #include <google/protobuf/util/message_differencer.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "SQLiteCpp/SQLiteCpp.h"
@@ -345,6 +347,161 @@ TEST_F(AnswersTest, DamagedTextIsNamedWithItsFile) {
   EXPECT_EQ(Message(refused),
             DatabasePath(home_.path()) +
                 ": holds text that is not UTF-8; the file is damaged: put a backup in its place");
+}
+
+// Each figure of a value is told as itself: no two of them are equal here.
+template <typename Message>
+void ExpectTold(const Message& told, const std::string& wanted_text) {
+  Message wanted;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(wanted_text, &wanted));
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(told, wanted))
+      << told.DebugString();
+}
+
+TEST(FiguresTest, OfASweep) {
+  query::SweepFacts facts;
+  facts.id = SweepId{3};
+  facts.kind = sweep::Kind::kReplay;
+  facts.of = MemberId{SweepId{1}, 2, 4};
+  query::SweepSummary summary;
+  summary.facts = std::make_shared<const query::SweepFacts>(facts);
+  summary.now = {.cells = 1,
+                 .waiting = 2,
+                 .leased = 3,
+                 .done = 4,
+                 .diverged = 5,
+                 .failed = 6,
+                 .cancelled = 7,
+                 .retries = 8,
+                 .running = 0.25,
+                 .mean_seconds = 9.5,
+                 .owner = "ada",
+                 .priority = -10,
+                 .weight = 11,
+                 .paused = true,
+                 .max_failures = 12,
+                 .archived = false,
+                 .limits = {{"cpu", 13}},
+                 .gpu_hours = 14.5,
+                 .gpu_hours_used = 15.5,
+                 .members_per_hour = 16.5,
+                 .revision = 17,
+                 .undecided = true};
+  summary.progress = 18.5;
+  summary.seconds_left = 19.5;
+  Texts texts;
+  ExpectTold(
+      ToProto(summary, texts),
+      "id: 3 kind: 'replay' of: 's1c2r4' cells: 1 waiting: 2 leased: 3 done: 4 diverged: 5 "
+      "failed: 6 cancelled: 7 retries: 8 mean_member_seconds: 9.5 owner: 'ada' priority: -10 "
+      "weight: 11 paused: true max_failures: 12 limits { key: 'cpu' value: 13 } "
+      "gpu_hours: 14.5 gpu_hours_used: 15.5 members_per_hour: 16.5 undecided: true "
+      "progress: 18.5 expected_seconds_left: 19.5");
+  summary.now = {.archived = true};
+  summary.progress = summary.seconds_left = 0;
+  ExpectTold(ToProto(summary, texts), "id: 3 kind: 'replay' of: 's1c2r4' weight: 1 archived: true");
+}
+
+TEST(FiguresTest, OfAPlan) {
+  query::Plan plan;
+  query::PlannedCell& cell = plan.cells.emplace_back();
+  cell.cell.index = 1;
+  cell.cell.plan = "algo";
+  cell.cell.hardware = "cpu";
+  cell.cell.stack = "torch";
+  cell.cell.block = 2;
+  cell.cell.replicates = 3;
+  cell.workers = {"box", "den"};
+  plan.plans = {{.name = "algo",
+                 .replicates = 4,
+                 .blocks = 5,
+                 .cells = 6,
+                 .members = 7,
+                 .draws = 8,
+                 .control = true,
+                 .detectable_sd_ratio = 9.5,
+                 .detectable_mean_shift = 10.5}};
+  plan.members = 11;
+  plan.steps = 12;
+  plan.expected_seconds = 13.5;
+  plan.expected_from = "others";
+  plan.warnings = {"long"};
+  ExpectTold(ToProto(plan),
+             "cells { cell: 1 plan: 'algo' hardware: 'cpu' stack: 'torch' block: 2 replicates: 3 "
+             "workers: ['box', 'den'] } plans { name: 'algo' replicates: 4 blocks: 5 cells: 6 "
+             "members: 7 draws: 8 control: true detectable_sd_ratio: 9.5 "
+             "detectable_mean_shift: 10.5 } members: 11 steps: 12 expected_seconds: 13.5 "
+             "expected_from: 'others' warnings: 'long'");
+}
+
+TEST(FiguresTest, OfAMember) {
+  query::Member member;
+  member.id = {SweepId{1}, 2, 3};
+  member.block = 4;
+  member.state = MemberState::kLeased;
+  member.attempt = 5;
+  member.sources[NoiseSource::kInit].seed = 6;
+  member.sources[NoiseSource::kInit].lane.number = 7;
+  member.sources[NoiseSource::kInit].state = SourceState::kFree;
+  member.subject = MemberId{SweepId{8}, 9, 10};
+  member.weights_file = "their.safetensors";
+  member.progress = {11, 12};
+  ingest::AttemptOutcome& attempt = member.outcome.emplace().attempt;
+  attempt.kind = Outcome::Kind::kFailed;
+  attempt.cause = CauseClass::kOutOfMemory;
+  attempt.train_seconds = 13.5;
+  attempt.record_batches = 14;
+  attempt.artifacts = {{"weights", "w", "ab", 15}, {"log", "l", "cd", 16}};
+  member.outcome->removed_unix_seconds = {0, 17};
+  Texts texts;
+  ExpectTold(
+      ToProto(member, texts),
+      "id: 's1c2r3' sweep: 1 cell: 2 replicate: 3 block: 4 state: MEMBER_STATE_LEASED "
+      "attempt: 5 sources { key: 'init' value { state: SOURCE_STATE_FREE lane: 7 seed: 6 } } "
+      "subject: 's8c9r10' weights_file: 'their.safetensors' step: 11 step_count: 12 "
+      "outcome { kind: KIND_FAILED cause: 'out_of_memory' train_seconds: 13.5 "
+      "record_batches: 14 artifacts { kind: 'weights' path: 'w' sha256: 'ab' size: 15 } "
+      "artifacts { kind: 'log' path: 'l' sha256: 'cd' size: 16 "
+      "collected_unix_seconds: 17 } }");
+}
+
+TEST(FiguresTest, OfWhatAMemberMeasures) {
+  query::MemberNews news;
+  news.state = MemberState::kLeased;
+  news.lease = LeaseId{1};
+  news.attempt = 2;
+  news.progress = {3, 4};
+  news.values = {{5, "loss", 6.5}};
+  Texts texts;
+  ExpectTold(ToProto(news, texts),
+             "state: MEMBER_STATE_LEASED lease: 1 attempt: 2 step: 3 steps: 4 "
+             "values { step: 5 name: 'loss' value: 6.5 }");
+}
+
+TEST(FiguresTest, OfAnEvent) {
+  query::Event event;
+  event.number = EventId{1};
+  event.unix_micros = 2;
+  event.member = MemberId{SweepId{3}, 4, 5};
+  event.attempt = 6;
+  event.lease = LeaseId{7};
+  event.worker = "box";
+  event.caller = "ada";
+  event.text = "so";
+  const std::string rest =
+      "number: 1 unix_micros: 2 member: 's3c4r5' attempt: 6 lease: 7 worker: 'box' caller: 'ada' "
+      "text: 'so' kind: EVENT_KIND_";
+  using Kind = query::EventKind;
+  const std::pair<Kind, std::string> kinds[] = {
+      {Kind::kLeased, "LEASED"},       {Kind::kDone, "DONE"},         {Kind::kDiverged, "DIVERGED"},
+      {Kind::kRetried, "RETRIED"},     {Kind::kFailed, "FAILED"},     {Kind::kLost, "LOST"},
+      {Kind::kCancelled, "CANCELLED"}, {Kind::kRequeued, "REQUEUED"}, {Kind::kUpdated, "UPDATED"},
+      {Kind::kSubmitted, "SUBMITTED"}, {Kind::kExtended, "EXTENDED"}, {Kind::kOther, "OTHER"}};
+  for (const auto& [kind, name] : kinds) {
+    event.kind = kind;
+    Texts texts;
+    ExpectTold(ToProto(event, texts), rest + name);
+  }
 }
 
 // Of values whose every text is no UTF-8, no message has one that is none.

@@ -109,6 +109,56 @@ TEST(Callers, WhatAFleetDecidesIsKeptAsItIsAndAnswered) {
   EXPECT_EQ(Of<AnswerCount>(kept).at(0).request, 7u);
 }
 
+// Whoever has a lease has it of a coordinator that is no more: it is lost as by no fault of its own.
+TEST(Callers, AfterABackupTookThePlaceOfTheDataNobodyHasALease) {
+  Scheduler before{Options{}};
+  (void)before.Step(Submit(MakeSweep({"algo"}, 3)), kT0);
+  (void)before.Step(test::Join(1, 2, "u1"), kT0);
+  Scheduler scheduler = Scheduler::Restore({}, before.Durable(), kT0);
+  ASSERT_EQ(scheduler.Running().size(), 2u);
+
+  const Effects effects = scheduler.Step(DataRestored{"the data are a backup's"}, kT0);
+
+  EXPECT_THAT(
+      Happened(effects),
+      ElementsAre("data_restored: the data are a backup's ()",
+                  "member_waits_again: s1c0r0 lost_worker: the data are a backup's (after 1 of 10 "
+                  "attempts) ()",
+                  "member_waits_again: s1c0r1 lost_worker: the data are a backup's (after 1 of 10 "
+                  "attempts) ()"));
+  const auto drops = Of<DropLease>(effects);
+  ASSERT_EQ(drops.size(), 2u);
+  for (const DropLease& drop : drops) {
+    EXPECT_EQ(drop.cause, CauseClass::kLostWorker);
+    EXPECT_EQ(drop.reason, "the data are a backup's");
+    EXPECT_EQ(drop.at, kT0);
+  }
+  EXPECT_TRUE(scheduler.Running().empty());
+  EXPECT_EQ(scheduler.CountsOf(SweepId{1})->In(MemberState::kWaiting), 3u);
+}
+
+TEST(Callers, FilesThatMakeRoomAreCountedByTheirKind) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 2)), kT0);
+  const std::vector<CollectedArtifact> files = {{LeaseId{1}, "weights", "w/1"},
+                                                {LeaseId{1}, "log", "log.txt"},
+                                                {LeaseId{2}, "log", "log.txt"}};
+
+  const Effects kept = scheduler.Step(ArtifactsCollected{7, SweepId{1}, files, "ada"}, kT0);
+
+  ASSERT_EQ(Of<CollectArtifacts>(kept).size(), 1u);
+  EXPECT_EQ(Of<CollectArtifacts>(kept)[0].artifacts, files);
+  EXPECT_EQ(Of<CollectArtifacts>(kept)[0].at, kT0);
+  EXPECT_THAT(
+      Happened(kept),
+      ElementsAre("artifacts_collected: s1: files removed to make room: 2 log, 1 weights (ada)"));
+  EXPECT_EQ(Of<AnswerCount>(kept).at(0).request, 7u);
+  EXPECT_EQ(Of<AnswerCount>(kept).at(0).members, 3u);
+  const Effects unknown = scheduler.Step(ArtifactsCollected{8, SweepId{9}, files, "ada"}, kT0);
+  EXPECT_TRUE(unknown.writes.empty());
+  EXPECT_EQ(Of<AnswerError>(unknown).at(0).code, absl::StatusCode::kNotFound);
+}
+
 // "class/stack: members" of each.
 std::vector<std::string> NeedsOf(const Scheduler& scheduler) {
   std::vector<std::string> lines;

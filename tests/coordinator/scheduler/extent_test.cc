@@ -119,6 +119,29 @@ TEST(Extending, WhatItsUntilHasDecidedIsKeptSaidAndTrained) {
   EXPECT_EQ(restored.CountsOf(kSweep)->members, 7u);
 }
 
+// What runs again will say more of how far they spread.
+TEST(Extending, WhatItsUntilHasDecidedIsNotTakenWhereMembersRunAgain) {
+  Scheduler scheduler{Options{}};
+  SweepSubmitted submit = Submit(MakeSweep({"algo"}, 5));
+  submit.sweep.until = sweep::Until{sweep::UntilFigure::kTop1, 0.01, 20};
+  (void)scheduler.Step(submit, kT0);
+  (void)scheduler.Step(SweepCancelled{1, kSweep}, kT0);
+  SweepExtended event;
+  event.request = 9;
+  event.sweep = kSweep;
+  event.from_sha256 = scheduler.Durable().sweeps[0].specification_sha256;
+  event.content = sweep::Settled(scheduler.Durable().sweeps[0].content, {});
+  event.specification_sha256 = sweep::CanonicalText(event.content);
+  event.settled = "some of them were cancelled";
+  (void)scheduler.Step(SweepRetried{2, kSweep}, kT0);
+
+  const Effects refused = scheduler.Step(event, kT0);
+
+  ASSERT_THAT(Of<AnswerError>(refused), SizeIs(1));
+  EXPECT_EQ(Of<AnswerError>(refused)[0].code, absl::StatusCode::kAborted);
+  EXPECT_TRUE(scheduler.CountsOf(kSweep)->undecided);
+}
+
 TEST(Extending, WhatItsUntilHasDecidedPardonsNoFailures) {
   Options rules;
   Scheduler scheduler{rules};

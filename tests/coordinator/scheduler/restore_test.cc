@@ -64,6 +64,31 @@ TEST(Restore, RemembersHowOftenAMemberFailed) {
   EXPECT_THAT(restored.BrokenInvariants(), IsEmpty());
 }
 
+// Progress and the time that is left are told from them.
+TEST(Restore, CountsWhatASweepCameToAsBefore) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 4)), kT0);
+  (void)scheduler.Step(Join(1, 2, "u1"), kT0);
+  AttemptFinished done = Finish(1, 1);
+  done.outcome.train_seconds = 12;
+  (void)scheduler.Step(done, kT0);
+  (void)scheduler.Step(test::Fail(1, 2, CauseClass::kBug), kT0);
+  (void)scheduler.Step(test::Fail(1, 3, CauseClass::kBug), kT0);
+  for (const uint64_t lease : {4u, 5u}) (void)scheduler.Step(Finish(1, lease), kT0);
+  const SweepCounts before = *scheduler.CountsOf(SweepId{1});
+  ASSERT_GE(before.retries, 1u) << "or this shows nothing";
+
+  const Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), kT0);
+  const SweepCounts after = *restored.CountsOf(SweepId{1});
+
+  EXPECT_EQ(after.cells, 1u);
+  EXPECT_EQ(after.members, 4u);
+  EXPECT_EQ(after.by_state, before.by_state);
+  EXPECT_EQ(after.retries, before.retries);
+  EXPECT_EQ(after.times.count, 1u);
+  EXPECT_EQ(after.times.sum, 12);
+}
+
 std::vector<WorkerId> ForgottenAt(Scheduler& scheduler, absl::Time now) {
   std::vector<WorkerId> forgotten;
   for (const ForgetWorker& write : test::Of<ForgetWorker>(scheduler.Step(Tick{}, now))) {

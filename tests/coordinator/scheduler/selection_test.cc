@@ -85,5 +85,57 @@ TEST(Selection, AStopThatARetryHasOvertakenIsNotDone) {
       << "none is cancelled";
 }
 
+// The others may be mended by whoever has not asked yet.
+TEST(Selection, ARetryOfAPartTakesThePinsOfThatPartBackAndNoOthers) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo", "impl"}, 1)), kT0);
+  (void)scheduler.Step(Join(1, 2, "u1"), kT0);
+  for (const uint64_t lease : {1u, 2u}) {
+    (void)scheduler.Step(Fail(1, lease, CauseClass::kBadSpecification), kT0);
+  }
+  ASSERT_EQ(scheduler.CountsOf(SweepId{1})->In(MemberState::kFailed), 2u);
+  (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);  // So that nothing is pinned again.
+
+  SweepRetried retry{.request = 1, .sweep = SweepId{1}};
+  retry.selection.plans = {"impl"};
+  const Effects effects = scheduler.Step(retry, kT0);
+
+  const auto pins = test::Of<PinCell>(effects);
+  ASSERT_EQ(pins.size(), 1u);
+  EXPECT_EQ(pins[0].cell, 1u);
+  EXPECT_EQ(pins[0].fingerprint, "");
+  EXPECT_EQ(pins[0].stack, "") << "any, as it was submitted";
+  const auto events = test::Of<AppendEvent>(effects);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].text, "1 member waiting again, 1 cell no longer pinned");
+}
+
+// It has ended as it stands, and a change of it waits behind one of another sweep.
+TEST(Selection, WhatIsAboutToBeChangedIsNotDeleted) {
+  Scheduler scheduler{Options{.most_at_once = 2}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 20)), kT0);
+  (void)scheduler.Step(Join(1, 20, "u1"), kT0);
+  Settle(scheduler);
+  (void)scheduler.Step(SweepCancelled{1, SweepId{1}}, kT0);
+  Settle(scheduler);
+  (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 20)), kT0);
+  (void)scheduler.Step(SweepCancelled{2, SweepId{2}}, kT0);
+  Settle(scheduler);
+  ASSERT_TRUE(scheduler.Step(SweepRetried{3, SweepId{1}}, kT0).more) << "in pieces";
+  (void)scheduler.Step(SweepRetried{4, SweepId{2}}, kT0);
+  ASSERT_EQ(scheduler.CountsOf(SweepId{2})->In(MemberState::kCancelled), 20u) << "it waits";
+
+  const Effects refused = scheduler.Step(SweepDeleted{5, SweepId{2}, ""}, kT0);
+
+  const auto errors = test::Of<AnswerError>(refused);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].code, absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(errors[0].message, "members of s2 are being changed; try again");
+  ASSERT_TRUE(scheduler.CountsOf(SweepId{2}).has_value());
+  Settle(scheduler);
+  EXPECT_EQ(scheduler.CountsOf(SweepId{2})->In(MemberState::kWaiting), 20u);
+}
+
 }  // namespace
 }  // namespace noisefloor::scheduler

@@ -258,6 +258,27 @@ TEST(WorkerUse, ASlotHasNotFailedWhenADeviceOfItIsReleased) {
   EXPECT_THAT(Started(scheduler.Step(use, kT0)), SizeIs(1));
 }
 
+// The other has its name from a time in which this one was away.
+TEST(WorkerUse, OfTwoOfOneNameTheOneThatIsConnectedIsMeant) {
+  Scheduler scheduler{Options{}};
+  WorkerConnected first = Join(1, 1, "u1");
+  WorkerConnected second = Join(2, 1, "u2");
+  first.name = second.name = "box";
+  (void)scheduler.Step(first, kT0);
+  (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);
+  (void)scheduler.Step(second, kT0);
+  (void)scheduler.Step(SessionLost{SessionId{2}}, kT0);
+  first.session = SessionId{3};
+  (void)scheduler.Step(first, kT0);
+
+  const WorkerUpdated drain{.request = 1, .worker = "box", .drained = true};
+  const auto kept = test::Of<KeepWorkerUse>(scheduler.Step(drain, kT0));
+
+  ASSERT_THAT(kept, SizeIs(1));
+  EXPECT_EQ(kept[0].worker, WorkerId{1});
+  EXPECT_THAT(Started(scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0)), IsEmpty());
+}
+
 // A sweep of which many members have rows, cancelled as a whole.
 TEST(Selections, ManyMembersAreChangedInPieces) {
   constexpr uint32_t kMembers = 5000;

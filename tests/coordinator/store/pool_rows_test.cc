@@ -197,6 +197,38 @@ TEST_F(PoolRowsTest, ViewsTellThemInWords) {
       ElementsAre("a100-ab12-3|ended|taken|2023-11-15 00:13:20", "a100-ab12-3|intended|NULL|NULL"));
 }
 
+TEST_F(PoolRowsTest, EveryStandingHasItsWord) {
+  std::vector<scheduler::Write> writes;
+  for (uint64_t number = 1; number <= 4; ++number) {
+    fleet::PoolRecord pool = PoolOf(number, "p" + std::to_string(number));
+    if (number == 2) pool.state = fleet::PoolState::kPaused;
+    if (number == 3) pool.state = fleet::PoolState::kRemoving;
+    writes.emplace_back(KeepPool{pool});
+  }
+  writes.emplace_back(DropPool{4, kNow});
+  const auto live = [](uint64_t number, LaunchPhase phase) {
+    fleet::LaunchRecord launch = LaunchOf(number, 1);
+    launch.phase = phase;
+    return launch;
+  };
+  for (const fleet::LaunchRecord& launch :
+       {live(1, LaunchPhase::kWaiting), live(2, LaunchPhase::kAlive),
+        Ended(LaunchOf(3, 1), LaunchEnd::kWell, absl::Hours(1)),
+        Ended(LaunchOf(4, 1), LaunchEnd::kBroken, absl::Hours(1)),
+        Ended(LaunchOf(5, 1), LaunchEnd::kRefused, absl::Hours(1)),
+        Ended(LaunchOf(6, 1), LaunchEnd::kGone, absl::Hours(1)),
+        Ended(LaunchOf(7, 1), LaunchEnd::kSurplus, absl::Hours(1))}) {
+    writes.emplace_back(KeepLaunch{launch});
+  }
+  Apply(writes);
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READONLY);
+  EXPECT_THAT(RowsOf(database, "SELECT name, state, live FROM v_pool ORDER BY pool"),
+              ElementsAre("p1|active|2", "p2|paused|0", "p3|removing|0", "p4|gone|0"));
+  EXPECT_THAT(RowsOf(database, "SELECT phase, ending FROM v_launch ORDER BY launch"),
+              ElementsAre("waiting|NULL", "alive|NULL", "ended|well", "ended|broken",
+                          "ended|refused", "ended|gone", "ended|surplus"));
+}
+
 TEST_F(PoolRowsTest, ARowThatMakesNoSenseIsNamed) {
   Apply({KeepPool{PoolOf(5, "a")}, KeepLaunch{LaunchOf(6, 5)}});
   Damage("UPDATE launch SET ending = 3");

@@ -1,4 +1,6 @@
 // What the next process reads back of what was applied.
+#include <map>
+
 #include "SQLiteCpp/Statement.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -81,6 +83,41 @@ TEST_F(StoreRecoveryTest, HowPeopleShareAFleetIsRecoveredByTheNextProcess) {
   EXPECT_EQ(Ask("SELECT weight || ' ' || owner_weight FROM v_sharing"), "8 9");
   EXPECT_EQ(Ask("SELECT group_concat(worker || how || unit) FROM v_out_of_use"),
             "box-2drained,box-2quarantined,box-2quarantinedGPU-9");
+}
+
+// What the budget of a sweep is compared with: of attempts that have ended and of those that run.
+TEST_F(StoreRecoveryTest, TheGpuHoursOfASweepAndWhatItHasHadOfThemAreRecovered) {
+  std::vector<Write> writes = sample::Story();
+  std::get<scheduler::KeepSweep>(writes[0]).sharing.gpu_hours = 1.5;
+  const std::map<LeaseId, uint32_t> gpus = {
+      {LeaseId{1}, 4}, {LeaseId{2}, 2}, {LeaseId{3}, 8}, {LeaseId{4}, 32}};
+  for (Write& write : writes) {  // All are granted at 2 s.
+    if (auto* grant = std::get_if<scheduler::GrantLease>(&write)) {
+      grant->gpus = gpus.at(grant->lease);
+    }
+    auto* drop = std::get_if<scheduler::DropLease>(&write);
+    if (drop != nullptr && drop->lease == LeaseId{4}) drop->used = false;
+  }
+  scheduler::GrantLease late = sample::Grant(5, sample::Member(2, 0));
+  late.gpus = 16;
+  late.at = sample::At(200);
+  writes.push_back(late);
+  writes.push_back(scheduler::SetMemberState{sample::Member(2, 0), MemberState::kWaiting, 1, 0});
+  writes.push_back(  // The clock was put back meanwhile.
+      scheduler::DropLease{LeaseId{5}, CauseClass::kLostWorker, "silent", sample::At(100)});
+  ASSERT_TRUE(store_->Apply(writes).ok());
+  Reopen();
+
+  const RecoveredState state = Recovered();
+
+  ASSERT_EQ(state.sweeps.size(), 1u);
+  EXPECT_EQ(state.sweeps[0].sharing.gpu_hours, 1.5);
+  EXPECT_EQ(state.sweeps[0].gpu_time, absl::Seconds(4 * 18 + 2 * 58));
+  ASSERT_EQ(state.leases.size(), 1u);
+  EXPECT_EQ(state.leases[0].gpus, 8u);
+  EXPECT_EQ(state.leases[0].granted, sample::At(2));
+  EXPECT_EQ(Ask("SELECT group_concat(gpus) FROM (SELECT gpus FROM v_attempt ORDER BY lease)"),
+            "4,2,8,0,16");
 }
 
 TEST_F(StoreRecoveryTest, WhatAFingerprintWasTakenOfIsKeptOnceAndSeen) {
@@ -256,6 +293,12 @@ TEST_F(StoreRecoveryTest, WhatAWholeCellIsComesBackForEachMemberWithoutARow) {
   EXPECT_EQ(Ask("SELECT waiting || ' ' || cancelled FROM v_sweep"), "7 2");
   EXPECT_EQ(Ask("SELECT group_concat(state) FROM v_member WHERE cell = 3"),
             "cancelled,waiting,cancelled");
+
+  ASSERT_TRUE(
+      store_
+          ->Apply(std::vector<Write>{scheduler::SetUntouched{SweepId{1}, 2, MemberState::kFailed}})
+          .ok());
+  EXPECT_EQ(Ask("SELECT waiting || ' ' || failed || ' ' || cancelled FROM v_sweep"), "4 4 2");
 }
 
 TEST_F(StoreRecoveryTest, APlanWithNumbersOfItsOwnComesBackWithAsManyMembers) {

@@ -74,6 +74,29 @@ TEST_F(TokenRowsTest, TheViewHasNoHash) {
               ElementsAre("1|alice|submitter|2023-11-14 22:13:20|2023-11-16 22:13:20|NULL|root"));
 }
 
+TEST_F(TokenRowsTest, EveryRoleIsReadBackAndHasItsWord) {
+  const std::pair<access::Role, std::string> roles[] = {{access::Role::kReader, "reader"},
+                                                        {access::Role::kSubmitter, "submitter"},
+                                                        {access::Role::kWorker, "worker"},
+                                                        {access::Role::kAdmin, "admin"}};
+  std::vector<scheduler::Write> writes;
+  for (const auto& [role, word] : roles) {
+    access::TokenRecord token = Token(writes.size() + 1);
+    token.role = role;
+    writes.emplace_back(scheduler::KeepToken{token});
+  }
+  Apply(writes);
+  const auto tokens = ReadTokens(home_.path());
+  ASSERT_TRUE(tokens.ok()) << tokens.status();
+  ASSERT_EQ(tokens->size(), 4u);
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READONLY);
+  const auto words = RowsOf(database, "SELECT role FROM v_token ORDER BY token");
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(tokens->at(i).role, roles[i].first);
+    EXPECT_EQ(words.at(i), roles[i].second);
+  }
+}
+
 TEST_F(TokenRowsTest, ARowThatMakesNoSenseIsNamed) {
   Apply({scheduler::KeepToken{Token(5)}});
   Damage("UPDATE token SET role = 1");

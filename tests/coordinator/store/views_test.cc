@@ -110,6 +110,17 @@ TEST_F(ViewsTest, AccuracySaysHowAMemberEndedAndKeepsALossThatIsNotFinite) {
                   "s1c2r1|diverged|NULL|NULL|NULL|nan", "s1c2r2|diverged|NULL|NULL|-Inf|-inf"));
 }
 
+TEST_F(ViewsTest, MembersAndAttemptsAreCountedAndTimed) {
+  EXPECT_THAT(Ask("SELECT members, waiting, done, diverged, failed, submitted_utc FROM v_sweep"),
+              ElementsAre("12|3|6|3|0|2023-11-14 22:13:20"));
+  EXPECT_THAT(Ask("SELECT attempt, worker, granted_utc, ended_utc, outcome, accepted, "
+                  "train_seconds FROM v_attempt WHERE member = 's1c1r2'"),
+              ElementsAre("1|box-1|2023-11-14 22:13:22|2023-11-14 22:14:20|diverged|1|47.0"));
+  EXPECT_THAT(Ask("SELECT state, attempt, worker, unit, train_seconds FROM v_member "
+                  "WHERE cell > 1 AND replicate = 1 ORDER BY cell"),
+              ElementsAre("diverged|1|box-1|cpu of box-1|47.0", "waiting|0|NULL|NULL|NULL"));
+}
+
 TEST_F(ViewsTest, AReplayHasTheLanesOfWhatItReplaysAndNamesIt) {
   scheduler::KeepSweep replay = sample::Keep(2);
   const sweep::Cell algo = sweep::Expand(sample::Content()).at(1);

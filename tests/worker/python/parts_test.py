@@ -9,6 +9,7 @@ import json
 import math
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -223,6 +224,19 @@ class Events(unittest.TestCase):
         self.assertEqual([events[1]["sequence"], events[3]["sequence"]], [1, 2])
         self.assertEqual(events[3]["records"][0][3], "-inf")
 
+    def test_a_record_waits_a_second_for_others_and_no_longer(self) -> None:
+        lines: list[str] = []
+        with mock.patch("noisefloor.member.journal.time.monotonic") as clock:
+            journal = Journal(lines.append, "")
+            told = []
+            for now in (100.0, 101.0, 101.5, 101.75, 102.75, 103.0):
+                clock.return_value = now
+                journal.record(int(now), now, "loss", 0.0)
+                told.append(len(lines))
+        self.assertEqual(told, [0, 0, 1, 1, 1, 2], "counted from the first that waits")
+        self.assertEqual([r[1] for line in lines for r in json.loads(line)["records"]],
+                         [100.0, 101.0, 101.5, 101.75, 102.75, 103.0])
+
     def test_no_event_has_more_records_than_a_reader_takes(self) -> None:
         lines: list[str] = []
         journal = Journal(lines.append, "")
@@ -369,8 +383,21 @@ class Endings(unittest.TestCase):
                              (RuntimeError("CUDA error: device-side assert triggered"), "bug"),
                              (RuntimeError("cuDNN error: CUDNN_STATUS_BAD_PARAM"), "bug")):
             self.assertEqual(errors.cause_of(error), cause)
+        for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
+            self.assertEqual(errors.cause_of(OSError(number, "x")), "lost_device", number)
+        self.assertEqual(errors.cause_of(RuntimeError("CUDA driver version is insufficient")),
+                         "lost_device")
+        self.assertEqual(errors.cause_of(RuntimeError("X_STATUS_ALLOCATION_FAILED")),
+                         "out_of_memory")
         self.assertEqual(errors.cause_of_code(12), "out_of_memory")
         self.assertEqual(errors.cause_of_code(-9), "bug")
+
+    def test_exit_codes_are_those_of_the_document(self) -> None:
+        with open(os.path.join(os.environ["NOISEFLOOR_SOURCE"], "worker/trainer/README.md"),
+                  encoding="utf-8") as file:
+            rows = re.findall(r"^\| (1\d) \| `(\w+)` \|", file.read(), re.M)
+        self.assertEqual({cause: int(code) for code, cause in rows} | {"none": 0},
+                         errors.EXIT_CODES)
 
     def test_what_cudnn_says_is_asked_of_the_gpu(self) -> None:
         for words in ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
@@ -413,6 +440,21 @@ class Measures(unittest.TestCase):
             self.assertEqual(measured.metrics["top1"], 0.5, "of equal logits the first is chosen")
             self.assertEqual(measured.metrics["top5"], 1.0)
             self.assertEqual(measured.per_class_accuracy, [1.0, 0.0, 0.0])
+
+    def test_the_fifth_answer_is_among_five_and_the_sixth_is_not(self) -> None:
+        row = [7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
+        for rank in range(7):
+            self.logits, self.labels = [row], [rank]
+            for measured in self.both():
+                self.assertEqual(measured.metrics["top5"], float(rank <= 4), rank)
+                self.assertEqual(measured.metrics["top1"], float(rank == 0), rank)
+
+    def test_a_class_has_the_share_of_its_own_examples(self) -> None:
+        self.logits = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+        self.labels = [0, 0, 0, 0, 1]
+        for measured in self.both():
+            self.assertEqual(measured.per_class_accuracy, [0.75, 1.0])
+            self.assertEqual(measured.metrics["top1"], 0.8)
 
     def test_nothing_is_right_among_nans(self) -> None:
         self.logits = [[math.nan, 0.0], [0.0, math.nan]]
@@ -539,6 +581,23 @@ class Environments(unittest.TestCase):
         self.assertIn("--a=1", wanted["XLA_FLAGS"])
         self.assertEqual(wanted["OPENBLAS_CORETYPE"], "Haswell")
         self.assertIn("AVX512F", wanted["NPY_DISABLE_CPU_FEATURES"])
+        for capability, isa, core, left_alone, used in (
+                ("default", "SSE4_2", "Nehalem", ["AVX", "FMA3", "AVX2", "AVX512F"], []),
+                ("avx2", "AVX2", "Haswell", ["AVX512F", "AVX512_SKX"], ["AVX", "FMA3", "AVX2"]),
+                ("avx512", "AVX512", "SkylakeX", [], ["AVX2", "AVX512F", "AVX512_SKX"])):
+            with mock.patch.dict(os.environ, {"ATEN_CPU_CAPABILITY": capability}, clear=True):
+                wanted = hardware.wanted()
+            self.assertEqual(wanted["XLA_FLAGS"], f"--xla_cpu_max_isa={isa} "
+                                                  "--xla_cpu_multi_thread_eigen=false")
+            self.assertEqual(wanted["OPENBLAS_CORETYPE"], core)
+            self.assertEqual({wanted[name] for name in wanted if "NUM" in name}, {"1"})
+            disabled = wanted.get("NPY_DISABLE_CPU_FEATURES", "").split()
+            self.assertLessEqual(set(left_alone), set(disabled), capability)
+            self.assertFalse(set(used) & set(disabled), capability)
+        with mock.patch.dict(os.environ, {"ATEN_CPU_CAPABILITY": "avx2",
+                                          "XLA_FLAGS": "--xla_cpu_max_isa=SSE4_2"}, clear=True):
+            self.assertEqual(hardware.wanted()["XLA_FLAGS"], "--xla_cpu_max_isa=SSE4_2 "
+                             "--xla_cpu_multi_thread_eigen=false", "who says one means it")
         with mock.patch.dict(os.environ, {}, clear=True):
             self.assertEqual(hardware.wanted(), {})
 
@@ -668,6 +727,39 @@ class Runs(unittest.TestCase):
                     open(os.path.join(other, "predictions.npy"), "rb") as now:
                 self.assertEqual(was.read(), now.read())
 
+    def test_where_an_attempt_was_is_where_the_next_one_goes_on(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            folder = os.path.join(work, "kept")
+            run, _ = self.made(work, checkpoints=folder, checkpoint_seconds=0.0)
+            run.progress(40)
+            run.epoch = 2.5
+            run.batch([[1.0]], [1])
+            run.step()
+            run.checkpoint({})
+            again, events = self.made(work, checkpoints=folder)
+            again.restore()
+            again.record(loss=1.0)
+            again.progress(again.step_count)
+            self.assertEqual(events[-2]["records"], [[1, 2.5, "loss", 1.0]])
+            self.assertEqual(events[-1], {"event": "progress", "step": 1, "step_count": 40})
+            for of in (run, again):
+                of.batch([[2.0]], [2])
+            self.assertEqual(again.hashes, run.hashes, "its second batch is the second")
+
+    def test_a_test_set_is_kept_where_it_is_asked_for(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            for wanted, files in ((False, []), (True, ["evaluation_images", "evaluation_labels"])):
+                run, events = self.made(work)
+                run.wants_evaluation_set = wanted
+                run.evaluation_set([3, 4], [[[[5]]], [[[6]]]])
+                self.assertEqual(sorted(e["kind"] for e in events), files)
+                self.assertEqual(sorted(os.listdir(work)), [name + ".npy" for name in files])
+            for name, kind, values, shape in (("labels", "int32", [3, 4], (2,)),
+                                              ("images", "uint8", [5, 6], (2, 1, 1, 1))):
+                with open(os.path.join(work, f"evaluation_{name}.npy"), "rb") as file:
+                    kept = tensors.tensor_of(values, kind)._replace(shape=shape)
+                    self.assertEqual(file.read(), tensors.npy(kept))
+
     def test_a_checkpoint_that_is_gone_on_from_is_in_use(self) -> None:
         with tempfile.TemporaryDirectory() as work:
             folder = os.path.join(work, "kept")
@@ -771,6 +863,7 @@ class Runs(unittest.TestCase):
             third.restore()
             self.assertEqual([e["records"] for e in events],
                              [[[1, 0.0, "loss", 3.0], [2, 0.0, "loss", 2.0]]])
+            self.assertEqual(third.resumed_at, [1, 2])
 
     def test_a_checkpoint_that_cannot_be_written_costs_no_member(self) -> None:
         with tempfile.TemporaryDirectory() as work:
@@ -886,6 +979,34 @@ class DataSets(unittest.TestCase):
             for split, labels in ((loaded.train, [42, 77]), (loaded.test, [99])):
                 self.assertEqual(sorted(split.labels.tolist()), labels)
                 self.assertEqual(split.images[:, 2, 31, 31].tolist(), split.labels.tolist())
+
+    def test_cifar10_is_learnt_from_five_files_and_tested_on_one(self) -> None:
+        with tempfile.TemporaryDirectory() as work, quiet():
+            folder = os.path.join(work, "cifar-10-batches-bin")
+            os.mkdir(folder)
+            names = [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]
+            for label, name in enumerate(names):
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(bytes([label]) + bytes([label]) * 3072)
+            run = Run(request(work, {"data.name": "cifar10"}), Journal(None, work))
+            run.data_root = work
+            loaded = data.load(run)
+            self.assertEqual(loaded.classes, 10)
+            for split, labels in ((loaded.train, [0, 1, 2, 3, 4]), (loaded.test, [5])):
+                self.assertEqual(sorted(split.labels.tolist()), labels)
+                self.assertEqual(split.images[:, 0, 0, 0].tolist(), split.labels.tolist())
+
+    def test_the_first_so_many_are_of_each_part_its_own(self) -> None:
+        root = os.path.join(os.environ["NOISEFLOOR_SOURCE"], "deploy/data")
+        run = mock.Mock(data_root=root, settings={})
+        whole = data.load(run, "fashion-mnist-sample")
+        few = data.load(run, "fashion-mnist-sample", train_examples=3, test_examples=2)
+        self.assertEqual((len(whole.train.labels), len(whole.test.labels)), (6000, 1000))
+        for name, count in (("train", 3), ("test", 2)):
+            got, all_of = getattr(few, name), getattr(whole, name)
+            self.assertEqual(got.labels.tolist(), all_of.labels[:count].tolist())
+            self.assertEqual(got.images.tolist(), all_of.images[:count].tolist())
+        self.assertEqual(few.identity, whole.identity, "it is of the whole set")
 
     def test_a_label_of_no_class_is_bad_data(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

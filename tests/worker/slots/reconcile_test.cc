@@ -24,6 +24,32 @@ TEST_F(SlotsTest, WhatWasNotConfirmedSinceTheLastHeartbeatIsToldAgain) {
   EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@2"));
 }
 
+// A coordinator that is slow but comes on is not sent everything again with each heartbeat.
+TEST_F(SlotsTest, WhatIsConfirmedPieceByPieceIsNotToldAgain) {
+  (void)Connect();
+  (void)Start(7);
+  for (uint64_t batch = 1; batch <= 4; ++batch) (void)Do(TrainerRecords{LeaseId{7}, batch});
+
+  for (uint64_t kept = 1; kept <= 4; ++kept) {
+    EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@4"));
+    (void)Do(RecordsKept{LeaseId{7}, kept});
+  }
+}
+
+TEST_F(SlotsTest, OfWhatIsNotWantedNothingIsToldAgain) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(TrainerHello{LeaseId{7}});
+  (void)Do(TrainerRecords{LeaseId{7}, 1});
+  (void)Do(StopMember{LeaseId{7}, "cancelled"});
+
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat"));
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat"));
+  (void)Do(Disconnected{});
+  EXPECT_THAT(Connect(), IsEmpty());
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("forget lease 7"));
+}
+
 TEST_F(SlotsTest, AnEndIsToldUntilItIsSettled) {
   (void)Connect();
   (void)Start(7);

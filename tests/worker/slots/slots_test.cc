@@ -120,10 +120,12 @@ TEST_F(SlotsTest, ALeaseThatCannotBeRenewedIsGivenUpButItsEndIsStillReported) {
   (void)Start(7);
   (void)Do(Disconnected{});
 
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(10)) << "no beat before the lease runs out";
   EXPECT_THAT(Wait(9), IsEmpty());
   EXPECT_THAT(Wait(1),
               ElementsAre("terminate trainer of lease 7: the coordinator was not reached for the "
                           "life of the lease"));
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(3)) << "the lease runs out once";
   EXPECT_THAT(Wait(3), ElementsAre("kill trainer of lease 7"));
   EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
   EXPECT_THAT(Do(Delivered{LeaseId{7}}), IsEmpty());
@@ -222,7 +224,8 @@ TEST_F(SlotsTest, AResultWhoseLeaseIsLostIsToldWithoutItsFilesUntilItIsSettled) 
 
 TEST_F(SlotsTest, ADeliveredResultWhoseLeaseIsLostIsToldOnceMore) {
   (void)Connect();
-  (void)Do(ResultFound{LeaseId{5}, 0});
+  EXPECT_THAT(Do(ResultFound{LeaseId{5}, 0}), ElementsAre("deliver lease 5"));
+  EXPECT_THAT(Do(ResultFound{LeaseId{5}, 0}), IsEmpty());
   (void)Do(Delivered{LeaseId{5}});
   EXPECT_THAT(Do(StopMember{LeaseId{5}, "expired"}),
               ElementsAre("drop files of lease 5", "send finished of lease 5"));
@@ -267,6 +270,7 @@ TEST_F(HangTest, OneThatWaitsForItsDataDoesNotHangWhileTheyCome) {
                           "20s (--hello-timeout)"));
   (void)Do(DataComes{LeaseId{7}});
   EXPECT_THAT(Wait(3), ElementsAre("kill trainer of lease 7")) << "it is stopped already";
+  EXPECT_THAT(Wait(100), IsEmpty());
 }
 
 TEST_F(HangTest, DataThatComeAfterAWordOfItsTrainerChangeNothing) {
@@ -293,7 +297,7 @@ TEST_F(HangTest, EveryEventOfATrainerIsASignOfLife) {
 TEST_F(HangTest, WhatIsStoppedAnywayIsNotBlamedOnTheMachine) {
   (void)Start(7);
   (void)Do(StopMember{LeaseId{7}, "cancelled"});
-  (void)Do(TrainerHello{LeaseId{7}});
+  EXPECT_THAT(Do(TrainerHello{LeaseId{7}}), IsEmpty()) << "nobody waits for it";
   EXPECT_THAT(Wait(100), ElementsAre("kill trainer of lease 7"));
 }
 
@@ -302,10 +306,11 @@ TEST_F(HangTest, ATrainerThatHasSaidItsOutcomeHasTheGraceToGo) {
   (void)Do(TrainerHello{LeaseId{7}});
   EXPECT_THAT(Do(TrainerSaidOutcome{LeaseId{7}}), IsEmpty());
   EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(3));
+  EXPECT_THAT(Do(TrainerSpoke{LeaseId{7}}), IsEmpty());
   EXPECT_THAT(Wait(2), IsEmpty());
 
   EXPECT_THAT(Wait(1), ElementsAre("kill trainer of lease 7"));
-  EXPECT_THAT(Wait(100), IsEmpty()) << "nor is it silent";
+  EXPECT_THAT(Wait(100), IsEmpty()) << "nor is it silent, whatever it said behind its outcome";
   EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
 }
 
@@ -378,10 +383,11 @@ TEST_F(UndyingTest, WhatWaitsForItsSlotIsLetGo) {
   (void)Do(TrainerBroken{LeaseId{7}});
   (void)Start(9);
   (void)Start(8, kAvx2, 1);
+  (void)Start(10, kAvx2, 1);
   (void)Wait(3);
   EXPECT_THAT(Wait(60), ElementsAre("give up trainer of lease 7", "send draining",
                                     "deliver lease 7", "forget lease 9"));
-  EXPECT_EQ(slots_.HeldLeases().size(), 2u) << "7, whose result travels, and 8";
+  EXPECT_EQ(slots_.HeldLeases().size(), 3u) << "7, whose result travels, 8, and 10 behind it";
   EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), IsEmpty()) << "late, it ends all the same";
   EXPECT_THAT(Wait(1000), IsEmpty());
 }
@@ -467,9 +473,9 @@ TEST_F(SlotsTest, AHurryStopsTrainersAndLeavesResultsInTheSpoolWhenNobodyTakesTh
   (void)Start(8);
   EXPECT_THAT(Do(Hurry{}), ElementsAre("send draining", "forget lease 8",
                                        "terminate trainer of lease 7: the worker is leaving"));
-  EXPECT_THAT(Do(Hurry{}), IsEmpty());
   (void)Do(Disconnected{});
   EXPECT_THAT(Wait(3), ElementsAre("kill trainer of lease 7"));
+  EXPECT_THAT(Do(Hurry{}), IsEmpty()) << "who asks again waits no longer for it";
   EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
   EXPECT_THAT(Wait(2), IsEmpty());
   EXPECT_THAT(Wait(1), ElementsAre("leave"));

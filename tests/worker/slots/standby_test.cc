@@ -96,6 +96,37 @@ TEST_F(StandbyTest, WhatWaitsForTheSlotComesNextThere) {
   EXPECT_THAT(SecondHalf(2), ElementsAre("start standby for torch on cpu-amd-avx2 in slot 1"));
 }
 
+TEST_F(StandbyTest, NothingIsLoadedForAWorkerThatDrains) {
+  (void)Connect();
+  (void)Start(1);
+  (void)Do(Drain{});
+  EXPECT_THAT(SecondHalf(1), IsEmpty());
+}
+
+TEST_F(StandbyTest, NothingIsLoadedBesideATrainerThatIsStopped) {
+  (void)Connect();
+  (void)Start(1);
+  (void)Do(StopMember{LeaseId{1}, "cancelled"});
+  EXPECT_THAT(SecondHalf(1), IsEmpty());
+}
+
+TEST_F(StandbyTest, NothingIsLoadedWhereTheEndOfATrainingIsNotKnown) {
+  (void)Connect();
+  (void)Start(1);
+  EXPECT_THAT(Do(TrainerProgress{LeaseId{1}, 5, 0}), IsEmpty());
+}
+
+class NoStandbyTest : public SlotsTest {
+ protected:
+  NoStandbyTest() : SlotsTest({.slot_count = 1, .standby = false}) {}
+};
+
+TEST_F(NoStandbyTest, NothingIsLoadedAheadOfTime) {
+  (void)Connect();
+  (void)Start(1);
+  EXPECT_THAT(Do(TrainerProgress{LeaseId{1}, 99, 100}), IsEmpty());
+}
+
 class ForksTest : public StandbyTest {
  protected:
   std::vector<std::string> StartForked(uint64_t lease, const TrainerKey& key) {

@@ -159,7 +159,9 @@ TEST(KernelsTest, NeitherBlocksNorOrdersChangeImages) {
 
 TEST(KernelsTest, MasksAreThoseOfTheProcessor) {
   const DropoutDraws draws(kSeed);
-  for (const double probability : {0.0, 0.25, 0.5, 0.999}) {
+  // Of which the first element's word is the threshold: it is kept.
+  const double first_word = PhiloxStream(kSeed, StreamOf("drop1")).Block(uint64_t{9} << 36)[0];
+  for (const double probability : {0.0, 0.25, 0.5, 0.999, first_word / 4294967296.0}) {
     for (const uint64_t first : {uint64_t{0}, uint64_t{1}, uint64_t{6}, (uint64_t{1} << 37) + 3}) {
       for (const size_t count : {size_t{1}, size_t{2}, size_t{7}, size_t{1030}}) {
         std::vector<float> host(count);

@@ -194,6 +194,18 @@ TEST(DatasetTest, FirstRootThatHasTheFolderIsUsed) {
 
   EXPECT_TRUE(LoadDataset(kTinyMnist, empty.path() + ":" + root.path(), {}).ok());
   EXPECT_TRUE(LoadDataset(kTinyMnist, ":" + root.path() + ":", {}).ok());
+
+  DataRoot other;
+  PutTinyMnist(other);
+  std::vector<Example> changed = RandomExamples(7, 9, 6, 4);
+  changed[0].pixels[0] ^= 1;
+  other.Put("digits/train-images-idx3-ubyte", IdxImages(changed, 3, 2));
+  const auto identity = [](const std::string& roots) {
+    return LoadDataset(kTinyMnist, roots, {}).value().identity;
+  };
+  EXPECT_EQ(identity(root.path() + ":" + other.path()), identity(root.path()));
+  EXPECT_EQ(identity(other.path() + ":" + root.path()), identity(other.path()));
+  EXPECT_NE(identity(root.path()), identity(other.path()));
 }
 
 }  // namespace

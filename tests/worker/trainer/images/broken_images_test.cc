@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "tests/worker/trainer/images/own_images.h"
+#include "worker/trainer/images/image_tree.h"
 #include "worker/trainer/images/picture.h"
 #include "worker/trainer/images/table.h"
 
@@ -62,6 +63,12 @@ std::string Replaced(std::string text, std::string_view from, std::string_view t
   const size_t at = text.find(from);
   NF_CHECK(at != std::string::npos);
   return text.replace(at, from.size(), to);
+}
+
+std::string Times(int count, std::string_view text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
 }
 
 // The size that a JPEG's frame header or a PNG's header says.
@@ -208,9 +215,40 @@ TEST(BrokenImagesTest, FilesAreRefusedWithTheReason) {
              fs::resize_file(root.Path("pets/train/cat/1.png"), uintmax_t{1} << 40);
            },
            "ROOT/pets/train/cat/1.png: 1099511627776 bytes; expected at most 67108864"},
+          {"two broken pictures",
+           [](const DataRoot& root) {
+             root.Put("pets/train/cat/1.png", "hello, world");
+             root.Put("pets/train/cat/2.png", "");
+           },
+           "ROOT/pets/train/cat/1.png: it begins with 68 65 6c 6c: neither a JPEG (ff d8 ff) nor a "
+           "PNG (89 50 4e 47)"},
+          {"a broken picture before one that is not read",
+           [](const DataRoot& root) {
+             root.Put("pets/train/cat/1.png", "");
+             fs::resize_file(root.Path("pets/train/cat/2.png"), uintmax_t{1} << 40);
+           },
+           "ROOT/pets/train/cat/1.png: an empty file; expected a JPEG or a PNG"},
+          {"seventeen folders", Put("pets/train/cat" + Times(15, "/d") + "/1.png", Shot(9)),
+           "ROOT/pets/train/cat" + Times(15, "/d") + ": more than 16 folders deep"},
           {"a column that is not there", Put("pets/labels.csv", "file,split\n"),
            "data.labels: no column 'label' in ROOT/pets/labels.csv; there are none"},
       });
+}
+
+// The first and the last of each length, and what stands beside them.
+TEST(BrokenImagesTest, NamesAreWellFormedUtf8) {
+  for (const char* name :
+       {"a", "\x7f", "\xc2\x80", "\xc3\xbc.png", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf",
+        "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_TRUE(IsUtf8(name)) << name;
+  }
+  for (const char* name :
+       {"\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf",
+        "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xc3.",
+        "\xe2\x82.", "\xe2.\x82", "\xf0\x9f\x98."}) {
+    EXPECT_FALSE(IsUtf8(name)) << name;
+  }
+  EXPECT_EQ(Message(CheckPath("train/./9.png")), "the path has a part '.'; expected a name");
 }
 
 TEST(BrokenImagesTest, UnreadableFilesAreNamed) {

@@ -1,11 +1,17 @@
 // Folders, tars and tables as data sets: what is in them, their identity, and the cache.
 #include "worker/trainer/images/image_set.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "fmt/format.h"
 #include "gmock/gmock.h"
@@ -17,6 +23,7 @@
 #include "worker/trainer/data/examples_seen.h"
 #include "worker/trainer/data/groups_csv.h"
 #include "worker/trainer/images/image_file.h"
+#include "worker/trainer/images/image_tree.h"
 #include "worker/trainer/images/resize.h"
 
 namespace noisefloor::trainer {
@@ -99,6 +106,101 @@ TEST(ImageSetTest, OrderAndIdentityAreThoseOfTheDefinition) {
   EXPECT_EQ(set.identity, "ad5fb69fd1494854da76751ce38ca9a7f5a1c42d1990050719c892815e180e44");
 }
 
+// With attributes and groups, from the same words.
+TEST(ImageSetTest, TheIdentityHasAttributesAndGroups) {
+  DataRoot root;
+  PutFaces(root);
+  const Dataset set = Load(root, FacesSettings()).value();
+  std::string text =
+      "noisefloor images 1\n"
+      R"({"attributes":["smiling","old"],"classes":[],"decoder":")" +
+      DecoderName() +
+      R"(","groups":[{"name":"city","values":["Bern","Bern, old town","Oslo"]},)"
+      R"({"name":"age","values":["4","30","100"]}],)"
+      R"("image_size":8,"test_examples":2,"train_examples":4})"
+      "\n";
+  for (size_t s = 0; s < 2; ++s) {
+    const Split& split = s == 0 ? set.train : set.test;
+    for (uint32_t i = 0; i < split.size(); ++i) {
+      std::string head = {static_cast<char>(s), '\0', '\0'};
+      for (size_t k = 2 * i; k < 2 * i + 2; ++k) {
+        head += static_cast<char>(split.attributes[k]);
+      }
+      for (size_t k = 2 * i; k < 2 * i + 2; ++k) {
+        head += {static_cast<char>(split.groups[k]), '\0'};
+      }
+      Sha256 hash;
+      hash.Update(head).Update(ImageAt(split, i));
+      const Sha256Digest digest = hash.Digest();
+      text.append(digest.begin(), digest.end());
+    }
+  }
+  EXPECT_EQ(set.identity, Sha256Hex(text));
+}
+
+TEST(ImageSetTest, FirstRootThatHasTheFolderIsUsed) {
+  DataRoot root, other;
+  PutPets(root);
+  PutPets(other);
+  other.Put("pets/train/cat/1.png", Shot(9));
+  const auto identity = [](const std::string& roots) {
+    return LoadImages(PetsSettings(), {.data_root = roots}, {}, absl::InfiniteFuture())
+        .value()
+        .identity;
+  };
+  EXPECT_EQ(identity(root.path() + ":" + other.path()), identity(root.path()));
+  EXPECT_EQ(identity(other.path() + ":" + root.path()), identity(other.path()));
+  EXPECT_NE(identity(root.path()), identity(other.path()));
+}
+
+TEST(ImageSetTest, NamesEndInAnyCaseAndLieUpToSixteenFoldersDeep) {
+  DataRoot root, other;
+  PutPets(root);
+  std::string deep = "val/dog";  // Two; the file itself lies in the sixteenth.
+  for (int i = 2; i < 16; ++i) deep += "/d";
+  uint64_t seed = 1;
+  for (const std::string& path :
+       {std::string("train/cat/1.PNG"), std::string("train/cat/2.Jpg"),
+        std::string("train/dog/1.JPEG"), std::string("train/dog/2.jpeg"),
+        std::string("val/cat/1.pNG"), deep + "/1.jpg"}) {
+    other.Put("pets/" + path, Shot(seed++));
+  }
+  EXPECT_EQ(Load(other, PetsSettings()).value().identity,
+            Load(root, PetsSettings()).value().identity);
+}
+
+TEST(ImageSetTest, OfATarOnlyWhatIsUsedIsRead) {
+  DataRoot root, packed;
+  PutFaces(root);
+  std::vector<test::TarEntry> entries;
+  uint64_t seed = 1;
+  for (const char* name : {"a.png", "b.png", "d.png", "e.png", "f.png", "g.png"}) {
+    const std::string shot = Shot(seed++);
+    entries.push_back({name, name == std::string("f.png") ? "no picture" : shot});
+  }
+  entries.push_back({"c.jpg", test::Jpeg(test::Rgb(20, 12, 9), 20, 12)});
+  packed.Put("faces/labels.csv", kFaces);
+  packed.Put("faces/all.tar", test::Tar(entries));
+  const absl::StatusOr<Dataset> set = Load(packed, FacesSettings());
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(set->identity, Load(root, FacesSettings()).value().identity);
+}
+
+// One that is none makes all of them texts.
+TEST(ImageSetTest, ClassesAreSortedAsNumbersWhereAllAre) {
+  const auto class_of_ten = [](const std::string& third) {
+    DataRoot root;
+    for (uint64_t i = 1; i <= 4; ++i) root.Put(fmt::format("x/{}.png", i), Shot(i));
+    root.Put("x/labels.csv", "file,split,label\n1.png,train,9\n2.png,train,10\n3.png,train," +
+                                 third + "\n4.png,test,10\n");
+    return Load(root, {.name = "x", .image_size = 8}).value().test.labels[0];
+  };
+  EXPECT_EQ(class_of_ten("11"), 1);
+  EXPECT_EQ(class_of_ten("2"), 2);
+  EXPECT_EQ(class_of_ten("-2"), 2);
+  EXPECT_EQ(class_of_ten("x"), 0);
+}
+
 TEST(ImageSetTest, ATarIsTheFolderItWasMadeOf) {
   DataRoot root, packed, both;
   PutPets(root);
@@ -116,6 +218,10 @@ TEST(ImageSetTest, ATarIsTheFolderItWasMadeOf) {
   entries.push_back({"train/cat/.cache/1.png", Shot(9)});
   hidden.Put("pets/all.tar", test::Tar(entries));
   EXPECT_EQ(Load(hidden, PetsSettings()).value().identity, loose.identity);
+  root.Put("pets/train/.ipynb_checkpoints/1.png", Shot(9));
+  root.Put("pets/train/cat/.cache/1.png", Shot(9));
+  root.Put("pets/train/cat/.1.png", Shot(9));
+  EXPECT_EQ(Load(root, PetsSettings()).value().identity, loose.identity);
 
   // A class beside a shard.
   for (int i = 1; i <= 2; ++i) both.Put(fmt::format("pets/train/cat/{}.png", i), Shot(i));
@@ -271,6 +377,68 @@ TEST_F(ImageCacheTest, AColumnAsClassesAndAsAttributesAreTwoSets) {
   EXPECT_THAT(classes.attributes, IsEmpty());
   EXPECT_THAT(attributes.attributes, ElementsAre("smiling"));
   EXPECT_NE(attributes.identity, classes.identity);
+}
+
+// Each differs from the first in one setting, of which nothing is found that was kept for another.
+TEST_F(ImageCacheTest, WhatIsAskedIsPartOfWhatIsRemembered) {
+  std::vector<ImageSettings> all(4, FacesSettings());
+  all[1].image_size = 9;
+  all[2].groups = "city";
+  all[3].labels = "old,smiling";
+  for (const ImageSettings& settings : all) {
+    const Dataset set = LoadImages(settings, {.data_root = root_.path(), .cache = &cache_}, {},
+                                   absl::InfiniteFuture())
+                            .value();
+    EXPECT_EQ(set.identity, Load(root_, settings).value().identity);
+  }
+}
+
+TEST_F(ImageCacheTest, AYoungStateIsNotRemembered) {
+  const int64_t newest = StateOfTree(root_.Path("faces"), "").value().newest_unix_ns;
+  const auto load = [&](absl::Duration age) {
+    return LoadImages(FacesSettings(), {.data_root = root_.path(), .cache = &cache_}, {},
+                      absl::FromUnixNanos(newest) + age);
+  };
+  EXPECT_TRUE(load(absl::Milliseconds(1900)).ok());
+  EXPECT_THAT(FilesOfCache(".source"), IsEmpty());
+  EXPECT_TRUE(load(absl::Milliseconds(2000)).ok());
+  EXPECT_EQ(FilesOfCache(".source").size(), 1u);
+}
+
+// What is decoded into is one more among the files that are read.
+TEST_F(ImageCacheTest, AFolderThatChangesWhileItIsReadIsRefused) {
+  const DataCache among(root_.Path("faces/cache"), uint64_t{1} << 30);
+  const absl::Status status =
+      LoadImages(FacesSettings(), {.data_root = root_.path(), .cache = &among}, {},
+                 absl::InfiniteFuture())
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Message(status), root_.Path("faces") + ": changed while it was read");
+}
+
+TEST(TreeStateTest, AChangeIsSeenAlsoWhenTheTimeOfContentIsPutBack) {
+  DataRoot root;
+  root.Put("x/a.png", "one");
+  const std::string path = root.Path("x/a.png");
+  const auto key = [&](std::string_view what) {
+    return StateOfTree(root.Path("x"), what).value().key;
+  };
+  const std::string before = key("");
+  EXPECT_EQ(key(""), before);
+  EXPECT_NE(key("another size"), before);
+  struct stat was {};
+  ASSERT_EQ(stat(path.c_str(), &was), 0);
+  const std::array<timespec, 2> times = {was.st_atim, was.st_mtim};
+
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary) << "two";
+  struct stat is = was;  // Until the system's clock has ticked.
+  while (std::tie(is.st_ctim.tv_sec, is.st_ctim.tv_nsec) ==
+         std::tie(was.st_ctim.tv_sec, was.st_ctim.tv_nsec)) {
+    ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
+    ASSERT_EQ(stat(path.c_str(), &is), 0);
+  }
+
+  EXPECT_NE(key(""), before);
 }
 
 TEST_F(ImageCacheTest, WhatLiesInAFileMeanwhileIsLeftNowhere) {

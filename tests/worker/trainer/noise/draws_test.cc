@@ -163,6 +163,19 @@ TEST(DropoutDrawsTest, KnownMaskComesOut) {
               ElementsAre(k, 0, k, k, k, k, k, 0, k, k, k, k, k, 0, k, k, k, k, k, 0, k, k, 0, 0));
 }
 
+// A word is below its probability's threshold or it is kept: one of them is the threshold itself.
+TEST(DropoutDrawsTest, AnElementWhoseWordIsTheThresholdIsKept) {
+  const PhiloxStream stream(5, StreamOf("drop"));
+  for (const size_t element : {0, 3, 6}) {
+    const double word = stream.Block(element / 4)[element % 4];
+    std::vector<float> mask(8);
+    DropoutDraws(5).Fill(/*step=*/0, "drop", word / 4294967296.0, 0, mask);
+    EXPECT_GE(mask[element], 1.0f) << element;
+    DropoutDraws(5).Fill(/*step=*/0, "drop", (word + 1) / 4294967296.0, 0, mask);
+    EXPECT_EQ(mask[element], 0.0f) << element;
+  }
+}
+
 TEST(DropoutDrawsTest, PartsOfShardsMakeTheWholeMask) {
   const DropoutDraws draws(1);
   std::vector<float> whole(101);
