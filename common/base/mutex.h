@@ -2,6 +2,7 @@
 // races of its own under ThreadSanitizer.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
@@ -42,10 +43,12 @@ class CondVar {
     condition_.wait(lock);
     lock.release();
   }
-  // False when `timeout` passed first.
+  // False when `timeout` passed first. One without an end is cut to a year: the library's
+  // nanoseconds overflow, and it would not wait at all.
   bool WaitFor(Mutex& mutex, absl::Duration timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
-    const auto status = condition_.wait_for(lock, absl::ToChronoMicroseconds(timeout));
+    const auto status =
+        condition_.wait_for(lock, absl::ToChronoMicroseconds(std::min(timeout, kLongest)));
     lock.release();
     return status == std::cv_status::no_timeout;
   }
@@ -53,6 +56,8 @@ class CondVar {
   void NotifyAll() { condition_.notify_all(); }
 
  private:
+  static constexpr absl::Duration kLongest = absl::Hours(24 * 365);
+
   std::condition_variable condition_;
 };
 

@@ -187,6 +187,33 @@ TEST_F(CoordinatorJobTest, WhileAnotherOneBeginsNothingIsRemoved) {
   EXPECT_TRUE(fs::exists(checkout_.Path("study/access/admin.access")));
 }
 
+TEST_F(CoordinatorJobTest, ItsHomeIsKeptUnlessItWasHandedOverAndIsNobodyElses) {
+  fs::create_directories(checkout_.Path("study/handover/term-1"));
+  const std::string home = checkout_.Path("local/noisefloor-coordinator-7");
+  const std::string job = "SLURM_JOB_ID=7 NOISEFLOOR_LOCAL=" + checkout_.Path("local") +
+                          " bash -c 'umask 022; exec bash coordinator.sbatch study'";
+  Pretend("programs/noisefloor", R"(for word; do case $word in --home=*)
+    echo it >"${word#--home=}/database";; esac; done; exit 5)");
+  EXPECT_EQ(Run(job).code, 5);
+  EXPECT_EQ(Content(home + "/database"), "it\n");
+  EXPECT_EQ(fs::status(home).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(fs::status(home + "/database").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+
+  Pretend("programs/noisefloor", "exit 0");
+  EXPECT_EQ(Run(job).code, 0);
+  EXPECT_FALSE(fs::exists(home));
+}
+
+TEST_F(CoordinatorJobTest, WhereTheMountIsMissingNothingIsBegun) {
+  EXPECT_EQ(Run("SLURM_JOB_ID=7 NOISEFLOOR_LOCAL=" + checkout_.Path("local") +
+                " bash coordinator.sbatch elsewhere")
+                .code,
+            1);
+  EXPECT_EQ(Content(checkout_.Path("called")), "");
+  EXPECT_FALSE(fs::exists(checkout_.Path("elsewhere")));
+}
+
 TEST_F(DeployTest, TheCheckListsWhatWasSkippedAndEndsWithTheSummary) {
   PretendToTest(kLog, kSummary, 0);
 

@@ -32,6 +32,9 @@ class CapabilitiesTest(unittest.TestCase):
         self.assertEqual(self.seen(content), "not verified")
         (self.root / "kernels/b.cuh").unlink()
         self.assertEqual(self.seen(content), "NVIDIA H100, 2026-12-01")
+        (self.root / "kernels/a.cuh").rename(self.root / "kernels/b.cuh")
+        self.assertEqual(self.seen(content), "not verified")
+        (self.root / "kernels/b.cuh").rename(self.root / "kernels/a.cuh")
         (self.root / "host.cc").write_text("twO")
         self.assertEqual(self.seen(content), "not verified")
 

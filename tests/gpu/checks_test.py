@@ -41,6 +41,16 @@ class ChecksTest(unittest.TestCase):
         self.assertEqual((self.checks.count, self.checks.failed), (2, 1))
         self.assertEqual(self.checks.failed_parts, {"stock"})
 
+    def test_a_part_that_fails_has_run_and_the_next_one_is_seen(self):
+        def check():
+            raise Failure("exit code 11")
+        self.checks.run("stock", check)
+        self.checks.run("infer", lambda: self.checks.add("bits", True, "equal"))
+
+        self.assertIn("| stock: runs to its end | FAILED | exit code 11 |", self.results.read_text())
+        self.assertEqual((self.checks.ran, self.checks.failed_parts), ({"stock", "infer"}, {"stock"}))
+        self.assertEqual((self.checks.count, self.checks.failed), (2, 1))
+
     def test_a_part_without_time_has_not_run(self):
         def check():
             with self.checks.guard("mlp"):

@@ -64,6 +64,23 @@ class ProcessesTest(unittest.TestCase):
         self.assertGreater(outcome["under_way"], outcome["began"])
         self.assertEqual(self.rows, [])
 
+    def test_a_member_has_the_devices_and_the_workspace_of_its_class(self):
+        trainer = self.trainer()
+        trainer.variables.pop("CUBLAS_WORKSPACE_CONFIG", None)  # Of whoever runs this.
+        seen = {}
+        for hardware_class, kernels, steps in (("nvidia-h100", "fixed", 0), ("nvidia-h100", "free", 0),
+                                               ("nvidia-h100", "free", 3), ("", "fixed", 0)):
+            with mock.patch.object(trainer, "outcome") as outcome:
+                trainer.run({"hardware_class": hardware_class, "train": {"devices": 2},
+                             "noise": {"kernels": {"state": kernels}}, "measure": {"steps": steps}})
+            variables = outcome.call_args.args[2]
+            seen[hardware_class, kernels, steps] = (variables["CUDA_VISIBLE_DEVICES"],
+                                                    variables.get("CUBLAS_WORKSPACE_CONFIG"))
+
+        self.assertEqual(seen, {("nvidia-h100", "fixed", 0): ("0,1", ":4096:8"),
+                                ("nvidia-h100", "free", 0): ("0,1", None),
+                                ("nvidia-h100", "free", 3): ("0,1", ":4096:8"), ("", "fixed", 0): ("", None)})
+
     def test_one_that_hangs_is_stopped(self):
         trainer = self.trainer()
         trainer.deadline.most = 1

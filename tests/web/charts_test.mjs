@@ -263,7 +263,8 @@ test("where it comes from: shares of each source stand where the JSON says", asy
   value.decompositions = ["cpu-a", "cpu-b"].map((setting) => ({ figure: "churn", setting, plans: ["cube"], factors: ["init", "data_order + augment"],
     members: 8, blocks: 2, under_trained: false, whole: structuredClone(estimate), text: `Of the churn on ${setting}.`,
     shares: [share("first_order", "init"), share("total", "init"), share("first_order", "data_order + augment"), share("total", "data_order + augment"),
-      share("interaction", "init", "data_order + augment")] }));
+      share("interaction", "init", "data_order + augment"), share("additive")] }));
+  value.decompositions[1].under_trained = true;
   distinct(value.decompositions);
   value.decompositions[0].shares[1].share.value = null;
   withoutInterval(value.decompositions[1].shares[0].share);
@@ -281,6 +282,9 @@ test("where it comes from: shares of each source stand where the JSON says", asy
       want.filter(bounded).map((w) => ({ key: w.key, values: [100 * w.estimate.low, 100 * w.estimate.high] })), PIXEL * x.worth, `${of.setting}, intervals`);
   }
   await sameGaps(page, figure, { setting: "cpu-b", source: "init", share: "alone" });
+  const rows = await page.locator("figure.table", { hasText: "Shares of the whole" }).locator("tbody tr").evaluateAll((trs) => trs.map((tr) => [...tr.cells].slice(0, 3).map((td) => td.textContent)));
+  assert.deepEqual(rows, ["churn, cpu-a", "churn, cpu-b (under-trained)"].flatMap((of) => [["first order", "init"], ["total", "init"],
+    ["first order", "data_order + augment"], ["total", "data_order + augment"], ["interaction", "init x data_order + augment"], ["additive", "all sources"]].map((row) => [of, ...row])));
   assert.match(await figure.locator("figcaption").textContent(), /intervals, where enough draws give one\./);
   assert.equal(await page.locator("[data-path='decompositions.0.shares.4.share']").count(), 1);
   await page.close();
@@ -351,6 +355,9 @@ test("curves: members, means and bands of one standard deviation stand where the
     compare(shape.lines.filter((l) => l.width > 1), means, "mean");
     compare(shape.areas, bands, "band");
   }
+  const csv = fields((await saved(page, figure, "CSV")).bytes.toString());
+  assert.deepEqual(csv, [["metric", "setting", "hardware", "member", "epoch", "value"], ...value.curves.flatMap((c) => c.members.flatMap((m) => m.values.map((v, k) =>
+    [c.metric, cohort.get(c.cell).plan, cohort.get(c.cell).hardware, m.id, String(c.epochs[k]), String(v ?? "")])))]);
   await page.close();
 });
 
@@ -389,6 +396,13 @@ test("how trainings part: churn, distance and their bands stand where the JSON s
     const places = (numbers) => wanted.map(({ t, ...place }) => ({ ...place, points: numbers(t) }));
     samePaths(shape, y, shape.lines.filter((l) => l.width > 1), places((t) => through(t, "value")), hardwareOf, words);
     samePaths(shape, y, shape.areas, places((t) => [...through(t, "high"), ...through(t, "low").reverse()]), hardwareOf, `${words}, band`);
+    if (wanted !== inside) continue;
+    const [head, ...rows] = fields((await saved(page, figure, "CSV")).bytes.toString());
+    const unit = field === "churn" ? "_percent" : "";
+    assert.deepEqual(head, ["setting", "hardware", "epoch", `${field}${unit}`, `low${unit}`, `high${unit}`, "n"]);
+    const csv = wanted.flatMap(({ plan, hardware, t }) => t[field].flatMap((e, k) => (e.value === null ? [] : [[plan, hardware, t.epochs[k],
+      ...[e.value, e.low, e.high].map((v) => (v === null ? "" : v * scale)), e.n].map(String)])));
+    assert.deepEqual(rows, csv);
   }
   await page.close();
 });
@@ -573,6 +587,9 @@ test("divergent images: of many members the strip has a stretch for each answer 
 test("divergent images: what each member answered stands in strip and list, by its own name and colour", async () => {
   const value = structuredClone(study);
   value.divergent.examples[0].said[0] = -1;
+  value.divergent.examples.forEach((e, k) => Object.assign(e.disagreement, { value: 0.125 + k / 64 }));
+  value.divergent.examples[1].disagreement.value = null;
+  for (const [name, share] of [["subset_disagreement", 0.125], ["subset_accuracy", 0.625]]) Object.assign(value.divergent[name], { value: share, low: null, high: null, n: 7 });
   const { page } = await open(value);
   await page.getByText(/^\d+ more$/).click();
   const names = value.evaluation.class_names;
@@ -596,6 +613,11 @@ test("divergent images: what each member answered stands in strip and list, by i
     assert.deepEqual(list.map((l) => l.right), most.map(([label]) => label === example.label));
     assert.deepEqual(list.map((l) => l.colour), most.map(([label]) => colours.get(label)));
     assert.match(await card.textContent(), new RegExp(`${names[example.label]} · #${example.example}`));
+    const share = await card.locator(".facts").textContent();
+    if (k === 1) assert.equal(share, "no pair to measure on");
+    else assert.ok(Math.abs(Number(share.match(/^([\d.]+) % disagree$/)[1]) - 100 * example.disagreement.value) <= 0.0051, share);
   }
+  assert.match(await page.locator("section", { has: cards.first() }).locator("p", { hasText: "On so many" }).textContent(),
+    /\(n = 7 replicates\): two members of a cohort disagree on 12\.50 %, accuracy 62\.50 %\.$/);
   await page.close();
 });

@@ -191,7 +191,16 @@ test("members are filtered and sorted by the coordinator, and the address has it
 
   await page.goto(`${new URL(page.url()).origin}/s1/members?state=MEMBER_STATE_FAILED`);
   await page.getByText("No member is like that.").waitFor();
-  assert.deepEqual(heard, []);
+  // By class and worker, too.
+  await page.goto(`${new URL(page.url()).origin}/s1/members?hardware=nothing-like-it`);
+  await page.locator("[role=alert]", { hasText: "nothing-like-it" }).waitFor();
+  await page.goto(`${new URL(page.url()).origin}/s1/members?worker=${members[0].worker}`);
+  await page.locator("tbody tr").nth(5).waitFor();
+  await page.getByLabel("Name of a worker").fill("nobody");
+  await page.keyboard.press("Enter");
+  await page.getByText("No member is like that.").waitFor();
+  assert.equal(new URL(page.url()).search, "?worker=nobody");
+  assert.deepEqual(heard.filter((line) => !line.includes("status of 4")), []);  // Of the class that is not there.
   await context.close();
 });
 
@@ -214,6 +223,11 @@ test("a member's whole story: what it measured, its files and their content", as
   }
   const states = await page.locator("tr", { has: page.locator("td:first-child", { hasText: /^init$/ }) }).first().textContent();
   assert.match(states, /free/, "init is free under algo");
+  const { lane, seed } = member.sources.init;
+  const sources = page.locator("section", { has: page.getByRole("heading", { name: "Noise sources" }) });
+  const row = (name) => sources.locator("tr", { has: page.locator("td:first-child", { hasText: new RegExp(`^${name}$`) }) }).locator("td").allTextContents();
+  assert.deepEqual(await row("init"), ["init", "free", String(lane), seed]);
+  assert.deepEqual(await row("poke"), ["poke", "off", "–", "–"]);
   assert.deepEqual(heard, []);
   await context.close();
 });
@@ -364,5 +378,75 @@ test("a sweep that has yet to decide how many more it trains has not ended", asy
   await page.goto(new URL("/s1", coordinator.url).href);
   await page.getByText("Nothing trains at present.").waitFor();
   assert.match(await page.textContent(".bar + .standing"), /^deciding how many more; 6 of 6 members ended/);
+  await context.close();
+});
+
+test("a report says how many results came since it was drawn, and is drawn again", async () => {
+  const { page, heard, context } = await open("");
+  const { sweep } = await told(page, "GetSweep", "sweep_id=1");
+  await tell(page, { ...sweep, done: sweep.done + 1, diverged: sweep.diverged + 1 });
+  await page.goto(new URL("/s1/report", coordinator.url).href);
+  await page.getByText("2 results more since this was drawn.").waitFor();
+  const headline = page.locator("#report ol.headlines li").first();
+  await headline.waitFor();
+  await page.evaluate(() => document.querySelector("#report ol.headlines").remove());
+  await page.getByRole("button", { name: "draw again" }).click();
+  await headline.waitFor();
+
+  // One that cannot be drawn anew stays.
+  await page.route(/\/api\/GetStudy\?/, (route) => route.fulfill({ status: 503, json: { error: { code: "UNAVAILABLE", message: "later" } } }));
+  await page.getByRole("button", { name: "draw again" }).click();
+  await page.getByText("It could not be drawn anew.").waitFor();
+  assert.ok(await headline.isVisible());
+  await page.unroute(/\/api\/GetStudy\?/);
+  await page.getByRole("button", { name: "draw again" }).click();
+  await page.getByText("2 results more since this was drawn.").waitFor();
+  assert.deepEqual(heard.filter((line) => !line.includes("503")), []);
+  await context.close();
+});
+
+test("of a worker it is said what it trains, on how many of its slots, and why it gets nothing", async () => {
+  const { page, heard, context } = await open("");
+  const now = Date.now() / 1000;
+  const worker = (name, more) => ({ name, connected: true, draining: false, running: [], seen_unix_seconds: String(Math.floor(now)), version: "1", paused: [],
+    inventory: { devices: [], offers: [{ hardware_class: "cpu-a", stack: "x" }, { hardware_class: "cpu-a", stack: "y" }], slots: [{}, {}, {}], withheld: [] }, ...more });
+  const workers = [worker("busy", { running: Array.from({ length: 10 }, (_, i) => `s1c0r${i}`), paused: [{ unit: "gpu-0", reason: "too hot" }] }),
+    worker("drains", { draining: true }), worker("gone", { connected: false, seen_unix_seconds: String(Math.floor(now - 49 * 3600)), inventory: undefined })];
+  await page.route(/\/api\/ListWorkers\?/, (route) => route.fulfill({ json: { workers, storage_problem: "the disk is full" } }));
+
+  await page.goto(new URL("/workers", coordinator.url).href);
+  await page.locator("tbody tr").nth(2).waitFor();
+  assert.deepEqual(await page.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))), [
+    ["busy", "connected; gpu-0: too hot", "cpu-a", "10 of 3", `${Array.from({ length: 8 }, (_, i) => `s1c0r${i}`).join(", ")} and 2 more`, "now"],
+    ["drains", "draining", "cpu-a", "0 of 3", "–", "now"],
+    ["gone", "not connected", "–", "0 of 0", "–", "2 days ago"]]);
+  assert.equal(await page.locator("[role=alert]").textContent(), "the disk is full");
+  assert.equal(await page.getByRole("link", { name: "s1c0r7" }).getAttribute("href"), "/s1c0r7");
+  assert.deepEqual(heard, []);
+  await context.close();
+});
+
+test("sweeps that are archived, and older ones, are asked for as the address says", async () => {
+  const { page, heard, context } = await open("");
+  const { sweep } = await told(page, "GetSweep", "sweep_id=1");
+  const asked = [];
+  await page.route(/\/api\/ListSweeps\?/, (route) => {
+    asked.push(Object.fromEntries(new URL(route.request().url()).searchParams));
+    return route.fulfill({ json: { sweeps: [{ ...sweep, kind: "replay", of: "s1c0r0", owner: "ann" }], next_page_token: "to&ken", storage_problem: "" } });
+  });
+  await page.goto(new URL("/", coordinator.url).href);
+  await page.getByRole("link", { name: "archived ones, too" }).click();
+  await page.getByRole("link", { name: "without archived ones" }).waitFor();
+  await page.getByRole("link", { name: "older" }).click();
+  await page.getByRole("link", { name: "newest" }).waitFor();
+  assert.equal(new URL(page.url()).search, "?archived=true&page=to%26ken");
+  const [row] = await page.locator("tbody tr").evaluateAll((rows) => rows.map((one) => [...one.cells].map((cell) => cell.textContent)));
+  assert.deepEqual(row.slice(0, 3), ["s1 live replay of s1c0r0", `ended; ${sweep.done} done`, "ann"]);
+  await page.getByRole("link", { name: "newest" }).click();
+  await page.waitForURL((url) => url.search === "?archived=true");
+  for (const want of [{ archived: "false", page_token: "" }, { archived: "true", page_token: "" }, { archived: "true", page_token: "to&ken" }]) {
+    assert.ok(asked.some((one) => one.archived === want.archived && one.page_token === want.page_token), JSON.stringify(want));
+  }
+  assert.deepEqual(heard, []);
   await context.close();
 });

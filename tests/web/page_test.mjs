@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
+import { gzipSync } from "node:zlib";
 
 import { axe, distinct, fields, figureOf, open, saved, study, wide } from "./open_page.mjs";
 
@@ -252,7 +253,9 @@ test("the interval of any-disagreement is said to be over examples", async () =>
 });
 
 test("the most divergent images are drawn from their pixels", async () => {
-  const { page } = await open(study);
+  const value = structuredClone(study);
+  value.divergent.examples[1].picture = { width: 2, height: 2, channels: 3, pixels: Buffer.from([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]).toString("base64") };
+  const { page } = await open(value);
   const example = study.divergent.examples[0];
   const first = Buffer.from(example.picture.pixels, "base64");
 
@@ -263,6 +266,8 @@ test("the most divergent images are drawn from their pixels", async () => {
   for (let p = 0; p < pixels; ++p) {
     assert.equal(bytes[4 * p], first[p * example.picture.channels], `pixel ${p}`);
   }
+  const colours = await page.$$eval(".card canvas", (all) => [...all[1].getContext("2d").getImageData(0, 0, 2, 2).data]);
+  assert.deepEqual(colours, [1, 2, 3, 255, 4, 5, 6, 255, 7, 8, 9, 255, 10, 11, 12, 255]);
   await page.close();
 });
 
@@ -270,7 +275,7 @@ test("examples that go with the hardware are marked, with what each side answers
   const some = structuredClone(study);
   const of = some.sensitive[0];
   of.tested = 2;
-  of.found = [77];
+  of.found = [77, ...Array.from({ length: of.most.length }, (_, i) => 1000 + i)];
   Object.assign(of.most[0], { p: 0.0005, p_fdr: 0.001, flips: 3, said_a: "Coat", said_b: "undefined", example: 77 });
   Object.assign(of.most[1], { p: 0.04, p_fdr: 0.08 });
   for (const e of of.most.slice(2)) Object.assign(e, { p: null, p_fdr: null });
@@ -283,6 +288,10 @@ test("examples that go with the hardware are marked, with what each side answers
   const cells = await table.locator("tbody tr").first().locator("td").allTextContents();
   assert.deepEqual(cells.slice(0, 5), ["#77", of.most[0].label_name, "Coat", "undefined", `3 of ${of.draws}`]);
   assert.deepEqual(cells.slice(6), ["0.0005", "0.001 *"]);
+  assert.equal(await table.locator("tbody tr").count(), 10);
+  assert.equal((await saved(page, section.locator("figure.table").first(), "CSV")).bytes.toString().trim().split("\n").length, 1 + of.most.length);
+  assert.equal(await section.locator("details summary").textContent(), `All ${of.found.length} that were found`);
+  assert.equal(await section.locator("details p").textContent(), of.found.map((e) => `#${e}`).join(", "));
   assert.equal(await page.locator("[data-p='sensitive.0.most.1.p_fdr']").first().textContent(), "0.08");
   assert.equal(await page.locator("[data-p='sensitive.0.most.2.p']").first().textContent(), "–");
   await page.close();
@@ -375,9 +384,12 @@ test("alike warnings are one, whole on hover; an error names all that it is abou
   const value = structuredClone(study);
   const cells = Array.from({ length: 6 }, (_, i) => `cell ${i}`);
   value.warnings = ["error", "warning"].flatMap((severity) => cells.map((subject) => ({ severity, subject, text: `An ${severity}.` })));
+  for (const text of ["One.", "Two."]) value.warnings.push({ severity: "note", subject: "sweep", text });
   const { page } = await open(value);
 
-  assert.deepEqual(await page.locator("aside li").allTextContents(),
+  assert.equal(await page.locator("aside details summary").textContent(), "2 notes");
+  assert.deepEqual(await page.locator("aside details li").allTextContents(), ["sweep: One.", "sweep: Two."]);
+  assert.deepEqual(await page.locator("aside > ul li").allTextContents(),
     ["cell 0, cell 1, cell 2, cell 3, cell 4, cell 5: An error.", "cell 0, cell 1, cell 2 and 3 more: An warning."]);
   assert.equal(await page.locator("aside li b[title]").getAttribute("title"), cells.join("\n"));
   await page.close();
@@ -431,6 +443,8 @@ test("what was trained stands on the page: settings, plans, origin, and the file
   const value = structuredClone(study);
   value.sweep.axes = [[{ path: "train.optimizer.learning_rate", values: ["0.1", "0.5"] }, { path: "train.epochs", values: ["1", "2"] }]];
   value.sweep.reference_accuracy = 0.85;
+  value.sweep.until = { figure: "churn", half_width: 0.0125, most: 20, settled: true };
+  value.cohorts.forEach((c, i) => Object.assign(c.target_epochs, { value: 2 + i, low: null, high: null }));
   const { page, heard } = await open(value);
   const section = page.locator("section", { hasText: "What was trained" });
 
@@ -441,7 +455,7 @@ test("what was trained stands on the page: settings, plans, origin, and the file
     ["model.name", "small_cnn"], ["data.name", "fashion-mnist-sample"], ["augment.flip", "true"],
     ["train.epochs", "1, 2 (varied)"], ["train.batch_size", "64"], ["train.optimizer.name", "sgd"],
     ["train.optimizer.learning_rate", "0.1, 0.5 (varied)"], ["data identity", study.evaluation.identity],
-    ["reference_accuracy", "0.85"], ["seed", "0"], ["specification hash", study.sweep.specification_sha256]]);
+    ["reference_accuracy", "0.85"], ["until", "churn within 1.25 % to either side, at most 20 replicates"], ["seed", "0"], ["specification hash", study.sweep.specification_sha256]]);
   assert.match(await section.textContent(), /train.optimizer.learning_rate, train.epochs walk in step/);
   const plans = await section.locator("figure").nth(1).locator("tbody tr").evaluateAll((trs) =>
     trs.map((tr) => [...tr.children].map((td) => td.textContent)));
@@ -451,6 +465,9 @@ test("what was trained stands on the page: settings, plans, origin, and the file
   const header = await page.locator("header").textContent();
   assert.match(header, /submitted 2023-11-14 22:13 UTC · last result 2023-11-14 22:16 UTC · noisefloor 0\.1\.0/);
   assert.match(header, /tags: example, cpu/);
+  const cohorts = page.locator("figure", { hasText: "Every cohort, with" });
+  const column = (await cohorts.locator("th").allTextContents()).indexOf("epochs to 85 %");
+  assert.deepEqual((await cohorts.locator("tbody tr").evaluateAll((trs, i) => trs.map((tr) => tr.cells[i].textContent), column)).map(Number), value.cohorts.map((_, i) => 2 + i));
   await page.close();
 });
 
@@ -460,12 +477,19 @@ test("its title is there before the script has run", async () => {
   await page.close();
 });
 
-test("why a member failed stands beside it", async () => {
+test("every member has its row, and why one failed stands beside it", async () => {
   const value = structuredClone(study);
+  Object.assign(value.members[1], { final_metrics: { top1: 0.875, loss: 0.25, top5: 0.99 }, seconds: 12.34, attempts: 3 });
   Object.assign(value.members[2], { state: "failed", failure: "data: t10k-images is truncated" });
   const { page } = await open(value);
   await page.locator("main details summary").last().click();
-  assert.match(await page.locator("section:last-of-type").textContent(), /failed: data: t10k-images is truncated/);
+  const section = page.locator("section:last-of-type");
+  assert.match(await section.textContent(), /failed: data: t10k-images is truncated/);
+  assert.equal(await section.locator("tbody tr").count(), value.members.length);
+  const { id, hashes } = value.members[1];
+  assert.deepEqual(await section.locator("th").allTextContents(), ["member", "cohort", "state", "weights", "top-1", "loss", "time", "attempts"]);
+  assert.deepEqual(await section.locator("tbody tr").nth(1).locator("td").allTextContents(),
+    [id, value.cohorts[0].label, "done", hashes.weights.slice(0, 12), "87.50 %", "0.250", "12.3 s", "3"]);
   await page.close();
 });
 
@@ -500,7 +524,9 @@ test("a figure is saved as an SVG that needs nothing else, and as a PNG of 300 d
 
   const { bytes } = await saved(page, figure, "PNG");
   assert.equal(bytes.toString("latin1", 37, 41), "pHYs");
-  assert.equal(bytes.readUInt32BE(41), 11811);
+  assert.deepEqual([bytes.readUInt32BE(41), bytes.readUInt32BE(45), bytes[49]], [11811, 11811, 1]);  // Dots a metre, both ways.
+  // Who finds another length or sum skips it; gzip ends with the same sum, and a length.
+  assert.deepEqual([bytes.readUInt32BE(33), bytes.readUInt32BE(50)], [9, gzipSync(bytes.subarray(37, 50)).subarray(-8).readUInt32LE()]);
   assert.equal(bytes.readUInt32BE(16), Math.round(shape.width * 300 / 96));
   const decoded = await page.evaluate(async (base64) => {
     const image = new Image();
@@ -773,6 +799,17 @@ test("marks say in words what they are, on the keyboard, too", async () => {
   assert.equal(first, `control, cpu-intel-avx2\nchurn 0.00 %\nn = ${study.cohorts[0].churn.n}`);
   await page.keyboard.press("ArrowRight");
   assert.deepEqual(await shown(), second.split("\n"));
+  await page.keyboard.press("ArrowLeft");
+  assert.deepEqual(await shown(), first.split("\n"));
+  await page.keyboard.press("ArrowUp");  // Before the first comes the last.
+  assert.deepEqual(await shown(), (await marks.last().getAttribute("data-tip")).split("\n"));
+  assert.equal(await svg.locator("[tabindex='0']").count(), 1);
+  await page.keyboard.press("ArrowDown");
+  assert.deepEqual(await shown(), first.split("\n"));
+  const [tip, mark] = await page.evaluate(() => [document.querySelector("#tip"), document.activeElement].map((e) => e.getBoundingClientRect()));
+  assert.ok(tip.left >= 0 && tip.right <= 1100 && tip.top >= 0 && tip.bottom <= 900, "the tip is in the window");
+  assert.ok(Math.abs((tip.left + tip.right - mark.left - mark.right) / 2) < 1, "it is in the middle of its mark");
+  assert.ok(tip.top >= mark.bottom || tip.bottom <= mark.top, "it does not hide its mark");
   await page.keyboard.press("Escape");
   assert.equal(await page.locator("#tip").count(), 0);
   await page.close();
@@ -844,6 +881,9 @@ test("without a script there are the findings", async () => {
 
 test("a link to a figure or a section leads there", async () => {
   const { page } = await open(study);
+  const titles = await page.locator("section h2").allTextContents();
+  assert.ok(titles.length > 10);
+  assert.deepEqual(await page.locator("nav.contents a").allTextContents(), titles);
   const ids = await page.evaluate(() => [...document.querySelectorAll("[id]")].map((e) => e.id));
   assert.equal(new Set(ids).size, ids.length, "ids are single");
   for (const link of await page.locator("a[href^='#']").evaluateAll((all) => all.map((a) => a.getAttribute("href").slice(1)))) {

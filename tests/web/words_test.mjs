@@ -10,12 +10,23 @@ const textsOf = (table) => table.locator("tbody tr").evaluateAll((rows) => rows.
 const choose = (page, what, value) => page.locator(".filter label", { hasText: what }).locator("select").selectOption(`=${value}`);
 const CLASSES = [...new Set(study.cohorts.map((c) => c.hardware))];
 
-test("the header says what was trained, and what each plan frees", async () => {
-  const { page } = await open(study);
+test("the header says what was trained, what each plan frees, who ended how, and every finding", async () => {
+  const value = structuredClone(study);
+  Object.assign(value.counts, { done: 21, diverged: 1, failed: 2, cancelled: 3, missing: 4, retried: 5 });
+  value.sweep.plans[1].blocks = 3;
+  value.headlines = Array.from({ length: 14 }, (_, i) => `Finding ${i + 1}.`);
+  value.guidelines = ["Do this.", "And that."];
+  const { page } = await open(value);
+  assert.equal(await page.locator("header .facts").first().textContent(),
+    "example-patterns, 120 test examples · 9 cohorts · 21 of 36 members done (1 diverged, 2 failed, 3 cancelled, 4 not finished, 5 retried) · seed 0");
+  assert.deepEqual(await page.locator("header ol li").allTextContents(), value.headlines);
+  assert.equal(await page.locator("header details summary").textContent(), "4 more findings");
+  assert.equal(await page.locator("header details ol").getAttribute("start"), "11");
+  assert.deepEqual(await page.locator("header ul.headlines li").allTextContents(), value.guidelines);
   assert.equal(await page.locator(".abstract").textContent(),
     "small_cnn on fashion-mnist-sample, 3 epochs of SGD with a learning rate of 0.05 and batches of 64: 36 trainings on 3 classes of hardware.");
   const chips = await page.locator(".chips li").allTextContents();
-  assert.deepEqual(chips.slice(0, 2), ["control frees nothing; n = 4", "algo frees init, data_order, augment, dropout; n = 4"]);
+  assert.deepEqual(chips.slice(0, 2), ["control frees nothing; n = 4", "algo frees init, data_order, augment, dropout; n = 4 in each of 3 blocks"]);
   await page.close();
 });
 
@@ -58,23 +69,32 @@ test("a fact that some members did not tell is none that all have in common", as
     const section = sectionOf(page, "What ran");
     const table = section.locator("details");
     const found = { said: await table.locator("summary").textContent(), keys: (await textsOf(table)).map(([key]) => key),
+      heads: await section.locator("figure th").allTextContents(),
       differing: new Map((await textsOf(section.locator("figure"))).map(([key, ...values]) => [key, values])) };
     await page.close();
     return found;
   };
   const value = structuredClone(study);
   value.environment[1].facts.find((f) => f.key === "versions.mkl").values.push("–");
+  value.environment[1].members = 1;
   const [before, after] = [await common(study), await common(value)];
   assert.deepEqual(after.keys, before.keys.filter((key) => key !== "versions.mkl"));
   assert.equal(after.said, `${before.keys.length - 1} facts that every member has in common`);
   assert.deepEqual(after.differing.get("versions.mkl"), ["2024.2", "2024.2 | –", "2024.2"]);
+  assert.deepEqual(after.heads, ["fact", ...value.environment.map((e, i) => `${e.hardware} (${i === 1 ? "1 member" : `${e.members} members`})`)]);
+  assert.deepEqual(after.differing.get("in short"), value.environment.map((e) => e.summaries.join(" | ")));
 });
 
 test("contrasts show the p after the correction, and say what it covers", async () => {
   const value = structuredClone(study);
   value.contrasts.forEach((c, i) => c.figures.slice(0, 2).forEach((f, k) => Object.assign(f, { p: 0.001 * (i + 1), p_holm: 0.11 + 0.01 * i + 0.1 * k, shown: k === 1 })));
+  value.contrasts.forEach((c, i) => Object.assign(c, { draws: 10 + i, under_trained: i === 1, stacks_differ: i === 2 }));
   const { page } = await open(value);
   const section = sectionOf(page, "Does it matter which?");
+  const rows = await textsOf(section.locator("table"));
+  assert.deepEqual(rows.map((row) => row.slice(0, 4)), value.contrasts.map((c, i) =>
+    [`${c.subject}: ${c.b} − ${c.a}${["", " †", " (stacks differ)"][i] ?? ""}`, c.plan || "–", c.over, String(10 + i)]));
+  assert.deepEqual(await section.locator("details li").allTextContents(), value.contrasts.map((c) => c.text));
   for (const [i, c] of value.contrasts.entries()) {
     for (const k of [0, 1]) {
       const cell = section.locator(`[data-p='contrasts.${i}.figures.${k}.p_holm']`);
@@ -90,8 +110,15 @@ test("contrasts show the p after the correction, and say what it covers", async 
 test("scores of ensembles stand in the column of their name", async () => {
   const value = structuredClone(study);
   distinct(value.ensembles);
+  Object.assign(value.ensembles.cohorts[0], { left_out: 3, members: 5, under_trained: true });
+  Object.assign(value.ensembles.cohorts.at(-1), { sizes: [], members: 9, note: "no logits were kept" });
   const { page } = await open(value);
+  const section = sectionOf(page, "What does an ensemble buy?");
+  assert.match(await section.locator(".lead").textContent(), / Of cells with many members the first 5 are looked at\.$/);
+  assert.deepEqual(await section.locator("p.facts").allTextContents(), [`${value.ensembles.cohorts.at(-1).label}: no logits were kept.`]);
   const table = page.locator("table", { has: page.locator("[data-path^='ensembles.cohorts.']") });
+  assert.deepEqual((await textsOf(table)).map((row) => row.slice(0, 2)), value.ensembles.cohorts.flatMap((of, i) =>
+    of.sizes.map((scores) => [`${of.label}${i === 0 ? " (under-trained)" : ""}`, String(scores.size)])));
   const header = await table.locator("th").allTextContents();
   const columns = { "top-1": "accuracy", "log loss": "log_loss", Brier: "brier", "calibration error": "calibration" };
   const sizes = value.ensembles.cohorts.flatMap((of, i) => of.sizes.map((scores, k) => [`ensembles.cohorts.${i}.sizes.${k}`, scores]));
@@ -106,17 +133,23 @@ test("scores of ensembles stand in the column of their name", async () => {
   await page.close();
 });
 
-test("groups: false positives and false negatives stand in the column of their name", async () => {
+test("groups: every rate stands in the column of its name, and who is hit worst is said", async () => {
   const value = structuredClone(study);
   const loud = value.cohorts.findIndex((c) => !c.all_fixed && c.per_group.length > 0);
   const rate = (share) => ({ ...structuredClone(study.cohorts[loud].churn), value: share, low: null, high: null });
-  for (const c of value.cohorts) for (const g of c.per_group) Object.assign(g, { false_positive_rate: rate(0.125), false_negative_rate: rate(0.375) });
+  for (const c of value.cohorts) for (const g of c.per_group) Object.assign(g, { examples: 37, accuracy: rate(0.75), accuracy_sd: rate(0.0625), false_positive_rate: rate(0.125), false_negative_rate: rate(0.375), churn: rate(0.25) });
+  value.worst_classes.text = "Shirts pay.";
+  value.worst_groups = [{ column: "light", text: "So does the dark." }];
   const { page } = await open(value);
+  const section = sectionOf(page, "Who pays?");
+  assert.equal(await section.locator(".lead").textContent(), "Shirts pay.");
+  assert.equal(await section.getByText("So does the dark.", { exact: true }).count(), 1);
   const table = page.locator("figure.table", { hasText: "Each group in each cohort" });
   const header = await table.locator("th").allTextContents();
   const [first] = await textsOf(table);
-  assert.equal(first[header.indexOf("FPR")], "12.50 %");
-  assert.equal(first[header.indexOf("FNR")], "37.50 %");
+  const { column, name } = value.cohorts[loud].per_group[0];
+  assert.deepEqual(first, [value.cohorts[loud].label, `${column}: ${name}`, "37", "75.00 %", "6.25 %", "12.50 %", "37.50 %", "25.00 %"]);
+  assert.deepEqual(header, ["cohort", "group", "examples", "top-1", "SD", "FPR", "FNR", "churn"]);
   await page.close();
 });
 
@@ -140,7 +173,11 @@ test("comparisons count the pairs whose bits are the same", async () => {
 });
 
 test("of a chosen class: its controls, and how trainings part on either side of it", async () => {
-  const { page } = await open(study);
+  const value = structuredClone(study);
+  [["identical", 1], ["different", 2], ["unproved", 0]].forEach(([verdict, units], i) => Object.assign(value.controls[i], { verdict, units, members: 7 }));
+  const { page } = await open(value);
+  const said = [["✓ identical", "7 on 1 unit"], ["✗ different", "7 on 2 units"], ["? unproved", "7"]];
+  assert.deepEqual(await textsOf(page.locator("figure.table", { hasText: "Control cohorts:" })), value.controls.map((c, i) => [c.label, ...said[i], c.text]));
   const short = (hardware) => hardware.replace("cpu-intel-", "");
   for (const hardware of CLASSES) {
     await choose(page, "hardware", hardware);
@@ -285,5 +322,41 @@ test("decisions are not called examples", async () => {
   const header = async (figure) => fields((await saved(page, figure, "CSV")).bytes.toString())[0];
   assert.ok((await header(flips.locator("figure:not(.table)"))).includes("decision"));
   assert.ok((await header(figureOf(page, "Churn within each class"))).includes("decisions"));
+  await page.close();
+});
+
+test("stacks have a section of their own: what changes with them, by their names", async () => {
+  const value = structuredClone(study);
+  value.stacks = structuredClone(value.hardware.filter((h) => h.plan === "algo")).map((h, i) =>
+    ({ ...h, hardware_b: h.hardware_a, stack_a: "ours", stack_b: `theirs-${i}`, setting: `algo, ${h.hardware_a}`, pairs: 20, identical_pairs: i }));
+  distinct(value.stacks);
+  value.stack_tests = [{ ...structuredClone(value.hardware_tests[0]), text: "Of all stacks." }];
+  const { page, heard } = await open(value);
+  assert.deepEqual(heard, []);
+  const section = sectionOf(page, "What does the framework change?");
+  assert.match(await section.locator(".lead").textContent(), /^A stack is a trainer with its framework\./);
+  assert.equal(await section.getByText("Of all stacks.", { exact: true }).count(), 1);
+  const table = section.locator("figure.table");
+  assert.deepEqual((await textsOf(table)).map((row) => [row[0], row[2]]), value.stacks.map((h, i) => [`algo, ${h.hardware_a}, ours – theirs-${i}`, `${i}/20`]));
+  for (const [i, h] of value.stacks.entries()) {
+    for (const name of ["churn_paired", "churn_unpaired", "churn_excess", "accuracy_difference"]) {
+      assert.equal(await table.locator(`[data-path='stacks.${i}.${name}']`).getAttribute("data-value"), String(h[name].value));
+    }
+  }
+  const [head, ...rows] = fields((await saved(page, section.locator("figure", { hasText: "Churn between two stacks" }), "CSV")).bytes.toString());
+  assert.deepEqual([...new Set(rows.map((row) => row[head.indexOf("comparison")]))], value.stacks.map((h, i) => `algo, ${h.hardware_a}, ours – theirs-${i}`));
+  await page.close();
+});
+
+test("runs of others have no seed and no sweep file, and their table is theirs", async () => {
+  const value = structuredClone(study);
+  Object.assign(value.sweep, { settings: [], axes: [], file: "run,top1\n" });
+  const { page, heard } = await open(value);
+  assert.deepEqual(heard, []);
+  assert.doesNotMatch(await page.locator("main").textContent(), /seed 0/);
+  assert.equal((await saved(page, page.locator("header"), "runs.csv")).bytes.toString(), "run,top1\n");
+  const section = sectionOf(page, "What was trained");
+  assert.deepEqual((await textsOf(section.locator("figure").first())).map(([path]) => path), ["data identity", "specification hash"]);
+  assert.equal(await section.locator("details summary").textContent(), "The table of runs");
   await page.close();
 });

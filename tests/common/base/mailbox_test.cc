@@ -1,5 +1,6 @@
 #include "common/base/mailbox.h"
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -74,6 +75,34 @@ TEST(MailboxTest, WaitingTakerIsWokenByAPostAndByClosing) {
   taker.join();
 
   EXPECT_THAT(taken, ElementsAre(7));
+}
+
+// Often, so that in most of the turns the taker waits already.
+TEST(MailboxTest, WhoWaitsForNothingIsWokenByClosing) {
+  for (int turn = 0; turn < 200; ++turn) {
+    Mailbox<int> mailbox(10);
+    std::thread taker([&] { EXPECT_THAT(mailbox.TakeAll(absl::Seconds(600)), IsEmpty()); });
+    for (int i = 0; i < turn % 5; ++i) std::this_thread::yield();
+    mailbox.Close();
+    taker.join();
+  }
+}
+
+TEST(MailboxTest, AWaitWithoutAnEndDoesNotSpin) {
+  std::atomic<int> in_vain = 0;
+  for (int turn = 0; turn < 200; ++turn) {
+    Mailbox<int> mailbox(10);
+    std::atomic<bool> begun = false;
+    std::thread taker([&] {
+      begun = true;
+      while (mailbox.TakeAll(absl::InfiniteDuration()).empty()) ++in_vain;
+    });
+    while (!begun) std::this_thread::yield();
+    for (int i = 0; i < 20; ++i) std::this_thread::yield();
+    EXPECT_TRUE(mailbox.Post(turn));
+    taker.join();
+  }
+  EXPECT_LT(in_vain, 20);  // A system may wake a thread for nothing, but hardly ever does.
 }
 
 TEST(MailboxTest, NothingIsLostBetweenManyThreads) {

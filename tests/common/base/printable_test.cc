@@ -18,6 +18,9 @@ TEST(PrintableTest, ControlCharactersAreWrittenOut) {
   EXPECT_EQ(Printable(std::string_view("a\0b", 3)), "a\\x00b");
   EXPECT_EQ(Printable("\u009b2J\u0085"), "\\x9b2J\\x85") << "those that two bytes make";
   EXPECT_EQ(Printable("\u202eabc\u2066\u200f\u2028"), "\\u202eabc\\u2066\\u200f\\u2028");
+  EXPECT_EQ(Printable("\u061c\u200e\u202a\u2069\u2029\u009f\x1f"),
+            "\\u061c\\u200e\\u202a\\u2069\\u2029\\x9f\\x1f");
+  EXPECT_EQ(Printable("\u00a0\u202f\u206a "), "\u00a0\u202f\u206a ") << "their neighbours";
 }
 
 TEST(PrintableTest, InsideJsonTheyAreJson) {

@@ -1,6 +1,7 @@
 #include "common/rpc/status.h"
 
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -85,6 +86,30 @@ TEST(RpcStatusTest, AReasonIsSetOnceAndOnlyForItsCode) {
             Reason::kTooBusy);
   EXPECT_EQ(BecauseIf(absl::StatusCode::kNotFound, absl::OkStatus(), Reason::kTooBusy),
             absl::OkStatus());
+}
+
+// What a program does next hangs on it: another reason for a code breaks it.
+TEST(RpcStatusTest, ACodeByItselfHasItsReason) {
+  using Code = absl::StatusCode;
+  const std::map<Code, std::string> reasons = {{Code::kInvalidArgument, "INVALID_REQUEST"},
+                                               {Code::kOutOfRange, "INVALID_REQUEST"},
+                                               {Code::kNotFound, "NOT_FOUND"},
+                                               {Code::kAlreadyExists, "ALREADY_THERE"},
+                                               {Code::kFailedPrecondition, "WRONG_STATE"},
+                                               {Code::kResourceExhausted, "LIMIT_REACHED"},
+                                               {Code::kUnavailable, "UNAVAILABLE"},
+                                               {Code::kPermissionDenied, "ROLE_TOO_LOW"},
+                                               {Code::kUnauthenticated, "TOKEN_REFUSED"},
+                                               {Code::kDataLoss, "DATA_DAMAGED"},
+                                               {Code::kAborted, "REPLACED"},
+                                               {Code::kCancelled, "CANCELLED"},
+                                               {Code::kDeadlineExceeded, "DEADLINE_PASSED"},
+                                               {Code::kInternal, "INTERNAL"},
+                                               {Code::kUnknown, "INTERNAL"},
+                                               {Code::kUnimplemented, "INTERNAL"}};
+  for (const auto& [code, reason] : reasons) {
+    EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(ToGrpc(MakeError(code, "x")))->reason(), reason);
+  }
 }
 
 TEST(RpcStatusTest, ARefusedSweepNamesItsFieldsForEveryClient) {

@@ -31,41 +31,6 @@ TEST(HardwareClassTest, ClassesSayWhatLibTorchAnswersThen) {
   EXPECT_EQ(ParseHardwareClass("cpu-intel-avx512", true)->aten_capability, "AVX512");
 }
 
-// What members of a class are compared by: a library that takes other kernels gives other bits.
-TEST(HardwareClassTest, EachSetOfInstructionsIsTheSameForAllLibraries) {
-  struct Row {
-    const char* set;
-    const char* aten;
-    const char* onednn;
-    const char* mkl_of_intel;
-    const char* mkl_of_others;
-  };
-  for (const Row& row : {Row{"sse", "default", "SSE41", "SSE4_2", "COMPATIBLE"},
-                         Row{"avx2", "avx2", "AVX2", "AVX2", "AUTO"},
-                         Row{"avx512", "avx512", "AVX512_CORE", "AVX512", "AUTO"}}) {
-    for (const std::string vendor : {"intel", "amd", "other"}) {
-      const auto hardware = ParseHardwareClass("cpu-" + vendor + "-" + row.set, true);
-      ASSERT_TRUE(hardware.ok()) << hardware.status();
-      EXPECT_EQ(hardware->vendor, vendor);
-      EXPECT_EQ(hardware->variables.at("ATEN_CPU_CAPABILITY"), row.aten);
-      EXPECT_EQ(hardware->variables.at("ONEDNN_MAX_CPU_ISA"), row.onednn);
-      EXPECT_EQ(hardware->variables.at("MKL_CBWR"),
-                vendor == "intel" ? row.mkl_of_intel : row.mkl_of_others);
-    }
-  }
-}
-
-TEST(HardwareClassTest, NoLibraryChangesANumberOfThreadsByItself) {
-  for (const char* name : {"cpu-amd-avx2", "nvidia-h200", "tpu-v4"}) {
-    const auto hardware = ParseHardwareClass(name, true);
-    ASSERT_TRUE(hardware.ok()) << hardware.status();
-    EXPECT_EQ(hardware->variables.at("OMP_NUM_THREADS"), "1");
-    EXPECT_EQ(hardware->variables.at("MKL_NUM_THREADS"), "1");
-    EXPECT_EQ(hardware->variables.at("OMP_DYNAMIC"), "FALSE");
-    EXPECT_EQ(hardware->variables.at("MKL_DYNAMIC"), "FALSE");
-  }
-}
-
 TEST(HardwareClassTest, MklGetsNoBranchThatItIgnoresOnAmd) {
   for (const char* set : {"sse", "avx2", "avx512"}) {
     const auto hardware = ParseHardwareClass(std::string("cpu-amd-") + set, true);
@@ -117,20 +82,6 @@ TEST(HardwareClassTest, EveryListedCpuClassIsOne) {
   for (const std::string& name : AllCpuClasses()) {
     EXPECT_TRUE(ParseHardwareClass(name, true).ok()) << name;
   }
-}
-
-TEST(GpuClassTest, SeveralAreCountedWhereAClassSaysHowMany) {
-  EXPECT_EQ(ClassOfSeveral("nvidia-h200", 1), "nvidia-h200");
-  EXPECT_EQ(ClassOfSeveral("nvidia-h200", 8), "nvidia-h200-x8");
-  EXPECT_EQ(CountGpus("nvidia-h200-x8").one, "nvidia-h200");
-  EXPECT_EQ(GpusPerSlot("nvidia-h200-x8"), 8u);
-  EXPECT_EQ(GpusPerSlot("nvidia-h200-x12"), 12u);
-  for (const char* of_one : {"nvidia-h200", "nvidia-h200-x1", "nvidia-h200-x0", "nvidia-h200-x",
-                             "nvidia-h200-x02", "nvidia-h200-x2a", "nvidia-h200-x-2"}) {
-    EXPECT_EQ(GpusPerSlot(of_one), 1u) << of_one;
-    EXPECT_EQ(CountGpus(of_one).one, of_one);
-  }
-  EXPECT_EQ(GpusPerSlot("tpu-v4-x2"), 1u) << "what is declared has no further meaning";
 }
 
 TEST(GpuClassTest, NamesModelAndMemoryButNotTheFormFactor) {

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <map>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -193,8 +194,32 @@ TEST_F(AccessCommandTest, TokensAreAddedListedAndRevoked) {
   EXPECT_THAT(third.err, HasSubstr("access revoke alice --token=4`"));
   const Printed list = line_.Run({"access", "list"});
   EXPECT_THAT(list.out, AllOf(HasSubstr("alice"), HasSubstr("active"), Not(HasSubstr("nfl_"))));
+  const auto told = [this] {
+    std::map<uint64_t, nlohmann::json> by_number;
+    const Printed printed = line_.Run({"access", "list", "--all", "--output=json"});
+    const auto all = nlohmann::json::parse(printed.out);
+    for (const auto& one : all.at("tokens")) by_number[one["token"]] = one;
+    return by_number;
+  };
+  const auto life = [](const nlohmann::json& token) {
+    return token["expires_unix_seconds"].get<int64_t>() -
+           token["created_unix_seconds"].get<int64_t>();
+  };
+  auto tokens = told();
+  EXPECT_EQ(life(tokens.at(4)), 365 * 86400);
+  EXPECT_EQ(life(tokens.at(5)), 86400) << "--days=1";
+  for (const uint64_t number : {4, 5}) {
+    EXPECT_EQ(tokens[number]["identity"], "alice");
+    EXPECT_EQ(tokens[number]["role"], "reader");
+    EXPECT_EQ(tokens[number]["active"], true);
+    EXPECT_EQ(tokens[number]["revoked_unix_seconds"], 0);
+  }
 
   EXPECT_EQ(line_.Run({"access", "revoke", "alice", "--token=5"}).out, "alice: 1 token revoked\n");
+  tokens = told();
+  EXPECT_EQ(tokens.at(4)["active"], true);
+  EXPECT_EQ(tokens.at(5)["active"], false);
+  EXPECT_GT(tokens.at(5)["revoked_unix_seconds"], 0);
   EXPECT_EQ(line_.Run({"access", "revoke", "alice"}).out, "alice: 1 token revoked\n");
   EXPECT_EQ(line_.Run({"access", "revoke", "alice"}).code, kRefused);
   EXPECT_THAT(line_.Run({"access", "list"}).out, Not(HasSubstr("alice")));

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -342,6 +343,30 @@ TEST(Manifests, AClassOfSeveralGpusHasSlotsOfSoMany) {
     EXPECT_EQ(one.code, kDone) << one.err;
     EXPECT_THAT(one.out, Not(HasSubstr("--gpus-per-slot")));
   }
+}
+
+TEST(Manifests, WhatIsNotSaidIsAsTheHelpSays) {
+  CommandLine line;
+  const auto printed = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"fleet", "manifest", "a", "--kubernetes", "--image=a/b:1"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Printed jobs = line.Run(words);
+    EXPECT_EQ(jobs.code, kDone) << jobs.err;
+    return jobs.out;
+  };
+  // Of the limits; requests are the same.
+  const auto amounts = [&](const std::string& text, const std::string& limits) {
+    const std::string plain = absl::StrReplaceAll(text, {{"\"", ""}, {" ", ""}, {"\n", ","}});
+    EXPECT_THAT(plain, HasSubstr("limits:," + limits)) << text;
+  };
+  const std::string none = printed({});
+  amounts(none, "cpu:4,memory:16Gi,securityContext:");
+  EXPECT_THAT(none, HasSubstr("--idle-timeout=300"));
+  EXPECT_THAT(none, HasSubstr("--grace=30"));
+  EXPECT_THAT(none, HasSubstr("# 1 worker of noisefloor"));
+  amounts(printed({"--gpu=A100"}), "cpu:4,memory:16Gi,nvidia.com/gpu:1,");
+  amounts(printed({"--gpus=3"}), "cpu:12,memory:48Gi,nvidia.com/gpu:3,");
+  EXPECT_THAT(printed({"--time=1h"}), HasSubstr("--leave-after=3480")) << "2 minutes before";
 }
 
 TEST(Report, TakesTheFormFromTheEndingAndRefusesUnknownOnes) {

@@ -33,6 +33,22 @@ std::string Exported(const Scratch& scratch, const std::string& name, int32_t lo
   return WriteTinyExport(scratch, tiny);
 }
 
+// The same results twice would look like those of two sites that agree.
+TEST(Merge, TakesEachFolderOnceHoweverItIsNamed) {
+  const Scratch scratch;
+  const std::string a = Exported(scratch, "a", 0);
+  CommandLine line;
+  const std::string link = line.home() + "/link";
+  ASSERT_EQ(symlink(a.c_str(), link.c_str()), 0);
+  for (const std::string& again : {a, a + "/", a + "/../" + a.substr(a.rfind('/') + 1), link}) {
+    const Printed twice = line.Run({"merge", a, again, "--form=json"});
+    EXPECT_EQ(twice.code, kRefused) << again;
+    EXPECT_THAT(twice.err, HasSubstr(": expected each folder once")) << again;
+    EXPECT_EQ(twice.out, "");
+  }
+  EXPECT_EQ(line.Run({"merge", a, "--form=json"}).code, kDone);
+}
+
 TEST(Compare, ExitsWithTheVerdict) {
   const Scratch scratch;
   const std::string a = Exported(scratch, "a", 0);

@@ -54,6 +54,33 @@ TEST(InferRowsTest, TheCsvHasEveryDigitAndQuotesWhatItMust) {
       "0.30000000000000004,,,0.5,,,,bbbb,aaaa\n");
 }
 
+TEST(InferRowsTest, WhatIsMeasuredHereAndThereAreApart) {
+  InferRow row = Row("cpu-b", 'b', 0.25);
+  row.member.set_stack("torch-2");
+  row.member.set_block(3);
+  row.member.set_plan("impl");
+  auto& here = *row.member.mutable_outcome();
+  auto& there = *row.subject.mutable_outcome();
+  (*here.mutable_metrics())["top5"] = 0.75;
+  (*here.mutable_metrics())["loss"] = 1.5;
+  (*here.mutable_hashes())["weights"] = "cccc";
+  (*there.mutable_metrics())["top5"] = 0.875;
+  (*there.mutable_metrics())["loss"] = 2.5;
+  (*there.mutable_hashes())["weights"] = "dddd";
+  const std::string csv = InferCsv({row});
+  EXPECT_EQ(csv.substr(csv.find('\n')),
+            "\ns2c0r0,s1c0r0,,cpu-a,cpu-b,torch,torch-2,algo,3,done,no,0.25,0.75,1.5,0.5,0.875,"
+            "2.5,cccc,bbbb,aaaa\n");
+  const Json json = InferJson(row);
+  const std::pair<const char*, Json> wanted[] = {
+      {"block", 3},          {"same_logits", "no"}, {"top1", 0.25},
+      {"top5", 0.75},        {"loss", 1.5},         {"train_top1", 0.5},
+      {"train_top5", 0.875}, {"train_loss", 2.5},   {"plan", "algo"}};
+  for (const auto& [name, value] : wanted) EXPECT_EQ(json.at(name), value) << name;
+  (void)here.mutable_metrics()->erase("top5");
+  EXPECT_EQ(InferJson(row).at("top5"), "nan") << "there is none";
+}
+
 TEST(InferRowsTest, PairsOfClassesCountWhatIsTheSame) {
   InferRow waiting = Row("cpu-b", 'b', 0.5);
   waiting.member.clear_outcome();

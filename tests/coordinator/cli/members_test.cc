@@ -1,5 +1,6 @@
 // The JSON of members is for other programs: its form is pinned here.
 #include <limits>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -67,6 +68,61 @@ TEST(MemberJson, HasSixtyFourBitNumbersAsTextAndNumbersThatAreNotFiniteAsWords) 
   EXPECT_EQ(json["specification"]["model"]["name"], "mlp");
   EXPECT_EQ(json["artifacts"][0].dump(),
             R"({"kind":"weights","path":"weights.safetensors","sha256":"aa","size":12})");
+}
+
+TEST(MemberJson, HasEachFigureUnderItsName) {
+  v1::Member member = Done("s1c2r3");
+  member.set_replicate(3);
+  member.set_block(4);
+  member.set_attempt(5);
+  member.set_worker("box");
+  member.set_step(6);
+  member.set_step_count(7);
+  member.set_subject("s8c9r10");
+  member.set_weights_file("their.safetensors");
+  v1::Outcome& outcome = *member.mutable_outcome();
+  outcome.set_cause("bug");
+  outcome.set_message("why");
+  outcome.set_train_seconds(11.5);
+  outcome.set_data_identity("9e");
+  outcome.mutable_artifacts(0)->set_collected_unix_seconds(1700000000);
+  const std::pair<const char*, Json> wanted[] = {{"cell", 2},
+                                                 {"replicate", 3},
+                                                 {"block", 4},
+                                                 {"hardware", "cpu-amd-avx2"},
+                                                 {"stack", "torch"},
+                                                 {"plan", "algo"},
+                                                 {"attempt", 5},
+                                                 {"worker", "box"},
+                                                 {"step", 6},
+                                                 {"step_count", 7},
+                                                 {"subject", "s8c9r10"},
+                                                 {"weights_file", "their.safetensors"},
+                                                 {"cause", "bug"},
+                                                 {"message", "why"},
+                                                 {"train_seconds", 11.5},
+                                                 {"data_identity", "9e"},
+                                                 {"specification_sha256", "5bec"}};
+  const Json json = MemberJson(member);
+  for (const auto& [name, value] : wanted) EXPECT_EQ(json.at(name), value) << name;
+  EXPECT_EQ(json.at("hashes").dump(), R"({"init":"0123456789abcdef"})");
+  EXPECT_EQ(json.at("artifacts")[0].at("collected"), "2023-11-14 22:13:20");
+}
+
+TEST(EventJson, HasEachFigureUnderItsName) {
+  v1::Event event;
+  event.set_number(1);
+  event.set_unix_micros(2);
+  event.set_kind(v1::EVENT_KIND_LOST);
+  event.set_member("s1c2r3");
+  event.set_attempt(4);
+  event.set_lease(5);
+  event.set_worker("box");
+  event.set_caller("ada");
+  event.set_text("so");
+  EXPECT_EQ(EventJson(event).dump(),
+            R"({"number":"1","unix_micros":"2","kind":"EVENT_KIND_LOST","member":"s1c2r3",)"
+            R"("attempt":4,"lease":"5","worker":"box","caller":"ada","text":"so"})");
 }
 
 TEST(MemberJson, HasTheSameKeysWithoutAnOutcome) {

@@ -1,6 +1,7 @@
 // The sweep file back: byte for byte, or with every default filled in and still the same sweep.
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 #include <variant>
 
 #include "gmock/gmock.h"
@@ -8,6 +9,7 @@
 
 #include "common/files/atomic_file.h"
 #include "common/trainer_protocol/fields.h"
+#include "coordinator/cli/duration.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/sweep/resolved_file.h"
@@ -66,6 +68,108 @@ TEST(Status, SaysHowManyEndInAnHourAndWhetherMembersAreLacking) {
   EXPECT_THAT(CommandLine(answers).Run({"status", "s3"}).out, HasSubstr("\n13 members an hour"));
   answers.sweep.set_waiting(0);
   EXPECT_EQ(CommandLine(answers).Run({"status", "s3"}).code, kFailedMembers);
+}
+
+TEST(Status, SaysHowFarItIsWhenItEndsAndWhatItUses) {
+  CannedAnswers answers;
+  answers.sweep.set_id(3);
+  answers.sweep.set_cells(2);
+  answers.sweep.set_done(1);
+  answers.sweep.set_waiting(1);
+  answers.sweep.set_retries(1);
+  answers.sweep.set_progress(1.5);
+  answers.sweep.set_mean_member_seconds(90);
+  answers.sweep.set_expected_seconds_left(7260);
+  answers.sweep.set_weight(2);
+  answers.sweep.set_gpu_hours(10);
+  answers.sweep.set_gpu_hours_used(2.5);
+  const std::string going = CommandLine(answers).Run({"status", "s3"}).out;
+  EXPECT_THAT(going, HasSubstr("\n2 members: 1 done, 1 waiting in 2 cells; 1 retry\n75 %, "));
+  EXPECT_THAT(going, HasSubstr(" ago, about 2 h 01 m left\n"));
+  EXPECT_THAT(going, HasSubstr("\na member trains 1 m 30 s on average\n"));
+  EXPECT_THAT(going, HasSubstr("\nweight 2; 2.5 of 10 GPU hours\n"));
+  answers.sweep.set_paused(true);
+  EXPECT_THAT(CommandLine(answers).Run({"status", "s3"}).out, HasSubstr(" ago, paused\n"));
+}
+
+TEST(SummaryJson, HasEachFigureUnderItsName) {
+  v1::SweepSummary sweep;
+  sweep.set_id(1);
+  sweep.set_name("tiny");
+  sweep.set_submitted_unix_seconds(2);
+  sweep.set_cells(3);
+  sweep.set_waiting(4);
+  sweep.set_leased(5);
+  sweep.set_done(6);
+  sweep.set_diverged(7);
+  sweep.set_failed(8);
+  sweep.set_cancelled(9);
+  sweep.set_retries(10);
+  sweep.set_progress(11.5);
+  sweep.set_mean_member_seconds(12.5);
+  sweep.set_owner("ada");
+  sweep.set_priority(-13);
+  sweep.set_weight(14);
+  sweep.set_paused(true);
+  sweep.set_max_failures(15);
+  sweep.set_gpu_hours(16.5);
+  sweep.set_gpu_hours_used(17.5);
+  sweep.set_members_per_hour(18.5);
+  sweep.set_expected_seconds_left(19.5);
+  sweep.set_specification_sha256("5bec");
+  (*sweep.mutable_limits())["cpu"] = 20;
+  sweep.add_hardware("cpu");
+  const std::pair<const char*, Json> wanted[] = {{"id", "s1"},
+                                                 {"name", "tiny"},
+                                                 {"submitted_unix_seconds", 2},
+                                                 {"cells", 3},
+                                                 {"retries", 10},
+                                                 {"progress", 11.5},
+                                                 {"ended", false},
+                                                 {"undecided", false},
+                                                 {"mean_member_seconds", 12.5},
+                                                 {"specification_sha256", "5bec"},
+                                                 {"owner", "ada"},
+                                                 {"priority", -13},
+                                                 {"weight", 14},
+                                                 {"paused", true},
+                                                 {"max_failures", 15},
+                                                 {"archived", false},
+                                                 {"gpu_hours", 16.5},
+                                                 {"gpu_hours_used", 17.5},
+                                                 {"members_per_hour", 18.5},
+                                                 {"expected_seconds_left", 19.5}};
+  const Json json = SummaryJson(sweep);
+  for (const auto& [name, value] : wanted) EXPECT_EQ(json.at(name), value) << name;
+  EXPECT_EQ(json.at("members").dump(),
+            R"({"total":39,"waiting":4,"leased":5,"done":6,"diverged":7,"failed":8,)"
+            R"("cancelled":9})");
+  EXPECT_EQ(json.at("limits").dump(), R"({"cpu":20})");
+  EXPECT_EQ(json.at("hardware").dump(), R"(["cpu"])");
+  sweep.Clear();
+  sweep.set_archived(true);
+  sweep.set_undecided(true);
+  const Json other = SummaryJson(sweep);
+  EXPECT_EQ(other.at("archived"), true);
+  EXPECT_EQ(other.at("paused"), false);
+  EXPECT_EQ(other.at("undecided"), true);
+  EXPECT_EQ(other.at("ended"), false) << "more may be decided";
+  EXPECT_EQ(other.at("weight"), 1) << "an older coordinator says none";
+}
+
+TEST(SecondsOf, AreANumberAndItsUnit) {
+  const auto seconds = [](std::string_view text) { return SecondsOf("--t", text).value_or(-1); };
+  EXPECT_EQ(seconds("2d"), 172800);
+  EXPECT_EQ(seconds("3h"), 10800);
+  EXPECT_EQ(seconds("4m"), 240);
+  EXPECT_EQ(seconds("5s"), 5);
+  EXPECT_EQ(seconds("0s"), 0);
+  EXPECT_EQ(seconds("36500d"), 3153600000) << "a hundred years";
+  for (const char* wrong : {"", "d", "5", "-1s", "1.5h", "1w", "1 h", "36501d",
+                            "9223372036854775807h", "99999999999999999999s"}) {
+    EXPECT_EQ(seconds(wrong), -1) << wrong;
+  }
+  EXPECT_EQ(Message(SecondsOf("--t", "1w").status()), "--t=1w: expected a time such as 30d or 12h");
 }
 
 TEST(DurationText, HasTheTwoLargestUnits) {

@@ -1,6 +1,7 @@
 #include "coordinator/ingest/accept.h"
 
 #include <limits>
+#include <map>
 
 #include "gtest/gtest.h"
 

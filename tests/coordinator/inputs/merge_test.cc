@@ -135,6 +135,7 @@ TEST(MergeTest, MoreReplicatesBlocksValuesAndPlansAreJoined) {
   }
   StudySource second = Part(whole, {"cpu-c"});
   second.input.sweep.plans[1].replicates = 8;
+  second.input.sweep.plans[1].blocks = 5;
   second.input.sweep.plans.push_back({.name = "impl"});
   const absl::StatusOr<StudySource> merged = Merge({{"lab1", first}, {"lab2", second}});
   ASSERT_TRUE(merged.ok()) << merged.status();
@@ -142,6 +143,7 @@ TEST(MergeTest, MoreReplicatesBlocksValuesAndPlansAreJoined) {
   EXPECT_EQ(sweep.axes[0][0].values, (std::vector<std::string>{"3", "9"}));
   EXPECT_THAT(sweep.plans, SizeIs(3));
   EXPECT_EQ(sweep.plans[1].replicates, 8u);
+  EXPECT_EQ(sweep.plans[1].blocks, 5u);
   EXPECT_THAT(merged->input.cells, SizeIs(9));
   EXPECT_EQ(merged->input.cells[0].hardware, "cpu-a");
   EXPECT_EQ(merged->input.cells[1].hardware, "cpu-c");
@@ -247,6 +249,43 @@ TEST(MergeTest, WhatWasKeptOnTheWayIsThatOfEither) {
   EXPECT_EQ(merged->members[0].on_the_way[1].kind, "weights-1");
 }
 
+// Also of what there is at the end; what both have is the first one's.
+TEST(MergeTest, FilesThatOneSiteRemovedAreThoseOfTheOther) {
+  std::vector<Site> sites = {{"lab1", Part(Whole(), {"cpu-a"})},
+                             {"lab2", Part(Whole(), {"cpu-a"})}};
+  sites[0].source.members[0].predictions.reset();
+  for (const size_t m : {size_t{0}, size_t{1}}) {
+    sites[1].source.members[m].predictions->sha256 = "of lab2";
+    sites[1].source.members[m].weights = {"weights", "s7c0r0", "w.safetensors", "weights of lab2",
+                                          4};
+  }
+  const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  ASSERT_TRUE(merged->members[0].predictions && merged->members[0].weights);
+  EXPECT_EQ(merged->members[0].predictions->sha256, "of lab2");
+  EXPECT_EQ(merged->members[0].weights->sha256, "weights of lab2");
+  EXPECT_EQ(merged->members[1].predictions->sha256, "bb") << "lab1 has its own";
+  EXPECT_TRUE(merged->members[1].weights.has_value());
+  EXPECT_FALSE(merged->members[2].weights.has_value());
+}
+
+// Nothing says that they are the same: of results without hashes, and of ends of two kinds.
+TEST(MergeTest, ResultsThatAreNotKnownToBeTheSameAreAConflict) {
+  const auto sites = [](const auto& change) {
+    std::vector<Site> two = {{"lab1", Part(Whole(), {"cpu-a"})},
+                             {"lab2", Part(Whole(), {"cpu-a"})}};
+    for (Site& site : two) change(site.name, site.source.input.members[1]);
+    return two;
+  };
+  EXPECT_THAT(
+      Conflict(sites([](const std::string&, report::MemberInput& member) { member.hashes = {}; })),
+      HasSubstr("lab2: its replicate 1 of control"));
+  EXPECT_THAT(Conflict(sites([](const std::string& site, report::MemberInput& member) {
+                if (site == "lab2") member.state = MemberState::kDiverged;
+              })),
+              HasSubstr("lab2: its replicate 1 of control"));
+}
+
 // A script that gives no weights has its answers.
 TEST(MergeTest, WithoutWeightsEqualAnswersAreTheSameResult) {
   const auto sites = [](const std::string& logits) {
@@ -316,16 +355,51 @@ TEST(MergeTest, OtherDataAndOtherSoftwareAreConflicts) {
       Conflict(std::move(sites)),
       HasSubstr("lab2: its control, train.epochs=3, cpu-a, stack ran on other software than "
                 "lab1's"));
+  sites = ThreeSites();
+  sites[0].source.sets[0].groups = {"evaluation_groups", "s7c0r0", "groups.csv", "gg", 4};
+  sites[2].source.sets[0].groups = {"evaluation_groups", "s7c0r0", "groups.csv", "others", 4};
+  EXPECT_THAT(Conflict(std::move(sites)), HasSubstr("lab3: it was tested on other data"));
+}
+
+// What the first site does not tell of its software is what the second one says.
+TEST(MergeTest, SoftwareThatOneSiteTellsIsThatOfAll) {
+  const auto sites = [](const std::string& third) {
+    std::vector<Site> all;
+    for (const char* name : {"lab1", "lab2", "lab3"}) {
+      all.push_back({name, Part(Whole(), {"cpu-a"})});
+    }
+    all[0].source.input.cells[1].stack_fingerprint.clear();
+    all[1].source.input.cells[1].trainer_build = "build-1";
+    all[2].source.input.cells[1].trainer_build = third;
+    return all;
+  };
+  const absl::StatusOr<StudySource> merged = Merge(sites("build-1"));
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->input.cells[1].trainer_build, "build-1");
+  EXPECT_EQ(merged->input.cells[1].stack_fingerprint, "cpu-a");
+  EXPECT_THAT(Conflict(sites("build-2")),
+              HasSubstr("lab3: its algo, train.epochs=3, cpu-a, stack ran on other software"));
 }
 
 // Labels that one site has are known for all.
 TEST(MergeTest, ATestSetIsKeptByWhoeverHasIt) {
   std::vector<Site> sites = ThreeSites();
   sites[0].source.sets[0].labels.reset();
-  const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+  sites[0].source.input.evaluations[0].identity.clear();
+  sites[1].source.sets[0].images = {"evaluation_images", "s7c0r0", "images.npy", "ii", 4};
+  sites[2].source.sets[0].groups = {"evaluation_groups", "s7c0r0", "groups.csv", "gg", 4};
+  const absl::StatusOr<StudySource> merged = Merge(sites);
   ASSERT_TRUE(merged.ok()) << merged.status();
   ASSERT_THAT(merged->sets, SizeIs(1));
-  EXPECT_EQ(merged->sets[0].labels->sha256, "aa");
+  const StudySource::SetFiles& files = merged->sets[0];
+  ASSERT_TRUE(files.labels && files.images && files.groups);
+  EXPECT_EQ(files.labels->sha256, "aa");
+  EXPECT_EQ(files.images->sha256, "ii");
+  EXPECT_EQ(files.groups->sha256, "gg");
+  EXPECT_EQ(merged->input.evaluations[0].identity, "the data");
+  sites[2].source.input.evaluations[0].identity = "other data";
+  EXPECT_THAT(Conflict(std::move(sites)), HasSubstr("lab3: it was tested on other data"))
+      << "than the second";
 }
 
 TEST(MergeTest, WarningsFollowTheirMembers) {
@@ -346,20 +420,53 @@ TEST(MergeTest, AStudyLastsFromTheFirstSubmissionToTheLastResult) {
   for (size_t i = 0; i < sites.size(); ++i) {
     report::SweepInput& sweep = sites[i].source.input.sweep;
     std::tie(sweep.submitted_unix_seconds, sweep.ended_unix_seconds) = times[i];
+    sweep.specification_sha256 = "5ec";
+    sweep.file_submitted = true;
   }
   const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
   ASSERT_TRUE(merged.ok()) << merged.status();
   EXPECT_EQ(merged->input.sweep.submitted_unix_seconds, 10);
   EXPECT_EQ(merged->input.sweep.ended_unix_seconds, 200);
+  EXPECT_EQ(merged->input.sweep.specification_sha256, "5ec") << "that of each";
+  EXPECT_TRUE(merged->input.sweep.file_submitted);
 }
 
 // The file that each site ran, under its name, where they differ.
 TEST(MergeTest, SweepFilesThatDifferAreAllKept) {
   std::vector<Site> sites = ThreeSites();
   sites[1].source.input.sweep.file = "name: second\n";
+  for (Site& site : sites) {
+    site.source.input.sweep.specification_sha256 = site.name == "lab2" ? "of lab2" : "5ec";
+    site.source.input.sweep.file_submitted = site.name != "lab2";
+  }
   const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
   ASSERT_TRUE(merged.ok()) << merged.status();
   EXPECT_EQ(merged->input.sweep.file, "# lab1\nname: everywhere\n\n# lab2\nname: second\n");
+  EXPECT_EQ(merged->input.sweep.specification_sha256, "") << "of all of them there is none";
+  EXPECT_FALSE(merged->input.sweep.file_submitted) << "one of them is made up";
+}
+
+// Each site has had a pilot of its own; before all of them have decided, members are to come.
+TEST(MergeTest, HowManyReplicatesItTakesIsDecidedOnceAllSitesHave) {
+  const auto sites = [](const std::string& undecided) {
+    std::vector<Site> all = ThreeSites();
+    for (Site& site : all) {
+      report::SweepInput& sweep = site.source.input.sweep;
+      sweep.until = report::UntilInput{"churn", 0.01, 20, site.name != undecided};
+      sweep.plans[1].pilot = 2;
+    }
+    return all;
+  };
+  const absl::StatusOr<StudySource> decided = Merge(sites(""));
+  ASSERT_TRUE(decided.ok()) << decided.status();
+  EXPECT_FALSE(decided->input.sweep.until.has_value()) << "a pilot's spread is that of one site";
+  for (const report::PlanInput& plan : decided->input.sweep.plans) EXPECT_EQ(plan.pilot, 0u);
+  for (const char* undecided : {"lab1", "lab2", "lab3"}) {
+    const absl::StatusOr<StudySource> merged = Merge(sites(undecided));
+    ASSERT_TRUE(merged.ok()) << merged.status();
+    ASSERT_TRUE(merged->input.sweep.until.has_value()) << undecided;
+    EXPECT_FALSE(merged->input.sweep.until->settled) << undecided;
+  }
 }
 
 }  // namespace

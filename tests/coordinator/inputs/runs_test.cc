@@ -365,5 +365,63 @@ TEST_F(RunsTest, TheLastBlockIsTaken) {
   EXPECT_EQ(Read("run,block\na,0\nb,9999\n").input.cells.at(1).block, 9999u);
 }
 
+TEST_F(RunsTest, EveryColumnGoesWhereItBelongs) {
+  const std::string upper(64, 'A');
+  const StudySource source = Read(
+      "run,predictions,hardware,stack,plan,unit,seconds,top1,top5,loss,weights_sha256\n"
+      "first,b.npy,old,torch,seeds,GPU-1,2.5,0.5,0.75,3.5," +
+      upper + "\n");
+
+  ASSERT_THAT(source.input.cells, SizeIs(1));
+  EXPECT_EQ(source.input.cells[0].hardware, "old");
+  EXPECT_EQ(source.input.cells[0].stack, "torch");
+  EXPECT_EQ(source.input.cells[0].plan, "seeds");
+  const report::MemberInput& member = source.input.members.at(0);
+  EXPECT_EQ(member.id, "first");
+  EXPECT_EQ(member.unit, "GPU-1");
+  EXPECT_EQ(member.seconds, 2.5);
+  EXPECT_EQ(member.final_metrics.at("top1"), 0.5);
+  EXPECT_EQ(member.final_metrics.at("top5"), 0.75);
+  EXPECT_EQ(member.final_metrics.at("loss"), 3.5) << "is no share";
+  EXPECT_EQ(member.hashes.weights, std::string(64, 'a')) << "as a coordinator writes it";
+  EXPECT_EQ(source.members.at(0).predictions->path, scratch_.Path("b.npy"));
+}
+
+TEST_F(RunsTest, NumbersThatAreNoneAreRefused) {
+  for (const char* seconds : {"-1", "inf", "nan", "1s"}) {
+    EXPECT_THAT(Error(std::string("run,seconds\na,") + seconds + "\n"),
+                HasSubstr(std::string("runs.csv:2: seconds '") + seconds + "'"));
+  }
+  EXPECT_THAT(Error("run,top5\na,99.8\n"), HasSubstr("runs.csv:2: top5 '99.8'"));
+  EXPECT_THAT(Error("run,loss\na,small\n"), HasSubstr("runs.csv:2: loss 'small'"));
+}
+
+// Kernels are no draw: each block may have those that all have.
+TEST_F(RunsTest, WhatIsPhysicalIsHeldAlikeInAllBlocks) {
+  const StudySource source =
+      Read("run,block,init,data_order,kernels\na,0,7,1,0\nb,0,7,2,0\nc,1,8,3,0\nd,1,8,4,0\n");
+  ASSERT_THAT(source.input.sweep.plans, SizeIs(1));
+  const auto& sources = source.input.sweep.plans[0].sources;
+  EXPECT_EQ(sources.at(NoiseSource::kKernels).state, SourceState::kFixed);
+  EXPECT_EQ(sources.at(NoiseSource::kInit).state, SourceState::kFixed);
+  EXPECT_EQ(sources.at(NoiseSource::kDataOrder).state, SourceState::kFree);
+  EXPECT_EQ(source.input.sweep.plans[0].blocks, 2u);
+}
+
+// Logits of one run say how many classes there are; another one answers none of them.
+TEST_F(RunsTest, AnAnswerBeyondTheClassesOfTheLogitsIsThatOfItsRunAlone) {
+  const std::vector<float> logits = {3, 1, 2, 0, 5, 1, 0, 0, 1, 0, 9, 1};
+  ASSERT_TRUE(WriteNpy<float>(scratch_.Path("a.npy"), {4, 3}, std::span(logits)).ok());
+  Answers("b.npy", {0, 1, 3, 1});
+
+  const LoadedStudy loaded = LoadArrays(Read("run\na\nb\nc\n"), FindExported);
+
+  ASSERT_THAT(loaded.faults, SizeIs(1));
+  EXPECT_THAT(loaded.faults[0].message(),
+              HasSubstr("b.npy: the answer 3 to example 2 is not below 3"));
+  EXPECT_EQ(loaded.input.evaluations[0].classes, 3);
+  EXPECT_EQ(BuildStudy(loaded).cohorts[0].churn.value, 0.0) << "of the other two";
+}
+
 }  // namespace
 }  // namespace noisefloor::inputs

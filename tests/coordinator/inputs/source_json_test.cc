@@ -137,5 +137,23 @@ TEST(SourceJsonTest, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(ErrorWith("{", "["), HasSubstr("JSON"));
 }
 
+// A cell is known by its number and by what it is, a member by its name and by its place.
+TEST(SourceJsonTest, WhatComesTwiceUnderAnotherNameIsRefused) {
+  const auto error = [](const StudySource& source) {
+    return std::string(SourceFromJson(SourceToJson(source)).status().message());
+  };
+  StudySource source = Full();
+  source.input.cells.push_back(source.input.cells[0]);
+  source.input.cells[1].block = 7;
+  EXPECT_EQ(error(source), "cells: 0 comes twice") << "by its number";
+  source.input.cells[1].index = 1;
+  EXPECT_EQ(error(source), "") << "another block";
+  source.input.cells[1].block = source.input.cells[0].block;
+  EXPECT_EQ(error(source), "cells: 1 comes twice") << "by what it is";
+  source.input.cells.pop_back();
+  source.input.members[1].replicate = 0;
+  EXPECT_EQ(error(source), "s1c0r1: it comes twice") << "by its place";
+}
+
 }  // namespace
 }  // namespace noisefloor::inputs

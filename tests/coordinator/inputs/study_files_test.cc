@@ -134,6 +134,75 @@ TEST_F(StudyFilesTest, OnTheWayLogitsOfAttributesAreDecisionsThoughThereAreDiges
   EXPECT_THAT(answers_at.at(1), ElementsAre(1, 0, 0, 1, 0, 1));
 }
 
+// The same thirty numbers, in one order or the other: a pixel has its colours beside each other.
+TEST_F(StudyFilesTest, ImagesComeWithTheirColoursFirstOrLastOrWithout) {
+  std::vector<uint8_t> values(30);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i);
+  StudyFiles files = Files();
+  int count = 0;
+  const auto read = [&](const Shape& shape) {
+    return files.EvaluationImages(
+        Array("images" + std::to_string(++count), MakeTensorView<uint8_t>("i", shape, values)));
+  };
+
+  const auto first = read({2, 3, 1, 5});
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->examples, 2);
+  EXPECT_EQ(first->height, 1);
+  EXPECT_EQ(first->width, 5);
+  EXPECT_EQ(first->channels, 3);
+  EXPECT_THAT(first->pixels,
+              ElementsAre(0, 5, 10, 1, 6, 11, 2, 7, 12, 3, 8, 13, 4, 9, 14,  // Of the first image.
+                          15, 20, 25, 16, 21, 26, 17, 22, 27, 18, 23, 28, 19, 24, 29));
+  const auto last = read({2, 5, 1, 3});
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->height, 5);
+  EXPECT_EQ(last->width, 1);
+  EXPECT_EQ(last->channels, 3);
+  EXPECT_TRUE(std::ranges::equal(last->pixels, values)) << "as they lie";
+  const auto grey = read({2, 3, 5});
+  ASSERT_TRUE(grey.ok()) << grey.status();
+  EXPECT_EQ(grey->height, 3);
+  EXPECT_EQ(grey->width, 5);
+  EXPECT_EQ(grey->channels, 1);
+  EXPECT_TRUE(std::ranges::equal(grey->pixels, values));
+  EXPECT_THAT(Message(read({1, 5, 1, 6}).status()), HasSubstr("images of 1 to 4 channels"));
+  EXPECT_THAT(Message(read({30}).status()), HasSubstr("uint8 [examples, height, width, channels]"));
+}
+
+// A line is of an example, which has two decisions here.
+TEST_F(StudyFilesTest, AllDecisionsOfAnExampleAreInItsGroup) {
+  const std::vector<int32_t> labels = {1, 0, 0, 1, 0, 1};
+  StudySource source;
+  source.sets.emplace_back().labels =
+      Array("evaluation_labels", MakeTensorView<int32_t>("l", {3, 2}, labels));
+  source.sets.back().groups =
+      Put("evaluation_groups", "groups.csv", "camera,example\nold,0\nnew,1\nold,2\n");
+  source.input.cells.emplace_back().hardware = "cpu-a";
+
+  const LoadedStudy loaded =
+      LoadArrays(source, [&](const InputFile& file) { return scratch_.Path(file.path); });
+
+  EXPECT_TRUE(loaded.faults.empty());
+  ASSERT_EQ(loaded.input.evaluations[0].groups.size(), 1u);
+  const report::ExampleGroups& groups = loaded.input.evaluations[0].groups[0];
+  EXPECT_EQ(groups.column, "camera");
+  EXPECT_THAT(groups.values, ElementsAre("new", "old"));
+  EXPECT_THAT(groups.of_example, ElementsAre(1, 1, 0, 0, 1, 1));
+}
+
+TEST_F(StudyFilesTest, AColumnHasAThousandGroupsAtMost) {
+  std::string table = "example,id\n";
+  for (int x = 0; x < 1000; ++x) table += std::to_string(x) + ",g" + std::to_string(x) + "\n";
+  StudyFiles files = Files();
+  const auto most = files.Groups(Put("evaluation_groups", "groups.csv", table));
+  ASSERT_TRUE(most.ok()) << most.status();
+  EXPECT_EQ(most->at(0).values.size(), 1000u);
+  EXPECT_THAT(
+      Message(files.Groups(Put("evaluation_groups", "more.csv", table + "1000,g1000\n")).status()),
+      HasSubstr("more.csv:1: column id has 1001 values; expected at most 1000"));
+}
+
 TEST_F(StudyFilesTest, WeightsBesideBuffersAreNotCopied) {
   StudyFiles files = Files(0);
 

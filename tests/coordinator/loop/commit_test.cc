@@ -473,6 +473,30 @@ TEST_F(CommitTest, WhatHadArrivedIsKeptBeforeItStops) {
   EXPECT_EQ(store_.CountKept<scheduler::KeepSweep>(), 2);
 }
 
+// Nobody goes on with it, and whoever waits is told so.
+TEST_F(CommitTest, WhatIsDoneInPiecesAndNotOverWhenItStopsIsAnswered) {
+  Start();
+  sweep::Sweep many = MakeSweep({"control"}, 1);
+  many.blocks = 3000;  // Cells, of which a piece cancels some 500.
+  ASSERT_TRUE(Call(Submit(many)).get().status.ok());
+  Settle();
+  store_.Hold(true);
+  const int tries = store_.tries();
+  std::future<CallResult> answer = Call(scheduler::SweepCancelled{0, SweepId{1}});
+  store_.WaitForTries(tries + 1);
+  std::thread stopper([&] { loop_->Stop(); });
+  while (!loop_->stopping()) std::this_thread::yield();
+  store_.Hold(false);
+  stopper.join();
+  loop_.reset();  // One that nobody answered would be known by now.
+
+  const absl::Status status = answer.get().status;
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Message(status), "the coordinator is stopping");
+  EXPECT_GT(store_.CountKept<scheduler::SetUntouched>(), 0) << "what was done is done";
+  EXPECT_LT(store_.CountKept<scheduler::SetUntouched>(), 3000) << "or this shows nothing";
+}
+
 TEST_F(CommitTest, WhatWasDeletedIsRemovedPieceByPieceUntilNoneIsLeft) {
   store_.LeaveDeleted(3);
   Start();
@@ -519,6 +543,28 @@ TEST(RowsOf, ALeaseWeighsMoreThanARowAndEachThatIsInferredIsOne) {
   cell.weights.resize(7);
   write.content.inference.emplace().cells = {cell, cell};
   EXPECT_EQ(RowsOf(std::vector<scheduler::Write>{write}), trained + 14);
+}
+
+TEST(RowsOf, WhatAWriteBringsIsARowEach) {
+  scheduler::KeepRecords records;
+  records.batch.records.resize(5);
+  scheduler::KeepOutcome outcome;
+  outcome.outcome.hashes["weights"] = "h";
+  outcome.outcome.metrics = {{"top1", 0.5}, {"loss", 1.0}};
+  outcome.outcome.artifacts.resize(4);
+  scheduler::KeepExtension extension;
+  extension.cells.resize(6);
+  scheduler::CollectArtifacts collected;
+  collected.artifacts.resize(3);
+  const auto rows = [](scheduler::Write write) {
+    return RowsOf(std::vector<scheduler::Write>{std::move(write)});
+  };
+  EXPECT_EQ(rows(records), 5u);
+  EXPECT_EQ(rows(outcome), 1u + 1 + 2 + 4);
+  EXPECT_EQ(rows(extension), 1u + 6);
+  EXPECT_EQ(rows(collected), 3u);
+  EXPECT_EQ(rows(scheduler::DropLease()), 1u);
+  EXPECT_EQ(RowsOf({scheduler::DropLease(), records, scheduler::GrantLease()}), 1u + 5 + 4);
 }
 
 TEST(CountKept, CountsExpiredLeasesAndAcceptedResultsByTheirKind) {

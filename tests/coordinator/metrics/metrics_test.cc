@@ -1,8 +1,10 @@
 // What Prometheus reads of a real coordinator, and who may.
+#include <algorithm>
 #include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
+#include <vector>
 
 #include "common/access/access_file.h"
 #include "common/base/clock.h"
@@ -36,6 +38,17 @@ double ValueOf(const std::string& text, const std::string& sample) {
     if (line.starts_with(sample + " ")) return std::stod(line.substr(sample.size() + 1));
   }
   return -1;
+}
+
+// Of a histogram without labels, in order.
+std::vector<double> BucketsOf(const std::string& text, const std::string& name) {
+  std::vector<double> counts;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(name + "_bucket{"))
+      counts.push_back(std::stod(line.substr(line.find('}') + 2)));
+  }
+  return counts;
 }
 
 // "noisefloor_members gauge", as the text declares it.
@@ -157,6 +170,49 @@ TEST_F(MetricsTest, FollowALife) {
   EXPECT_EQ(ValueOf(text, call + "NOT_FOUND\",method=\"CoordinatorService/GetSweep\"}"), 1);
   EXPECT_EQ(ValueOf(text, call + "OK\",method=\"CoordinatorService/SubmitSweep\"}"), 1);
   EXPECT_EQ(ValueOf(text, call + "OK\",method=\"WorkerService/Upload\"}"), 1);
+}
+
+TEST_F(MetricsTest, ABucketHoldsAllThatIsBelowItsBound) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("a", 3)).ok());
+  (void)worker.Started();
+  const std::string text = Scrape();
+  for (const std::string name :
+       {"noisefloor_commit_seconds", "noisefloor_commit_writes", "noisefloor_loop_piece_seconds"}) {
+    const std::vector<double> counts = BucketsOf(text, name);
+    ASSERT_GT(counts.size(), 5u) << name;
+    EXPECT_TRUE(std::ranges::is_sorted(counts)) << name;
+    EXPECT_GT(counts.back(), 1) << name;
+    EXPECT_EQ(counts.back(), ValueOf(text, name + "_count")) << "all are below infinity";
+    EXPECT_GT(ValueOf(text, name + "_sum"), 0) << name;
+  }
+  EXPECT_GT(ValueOf(text, "noisefloor_commit_writes_sum"),
+            ValueOf(text, "noisefloor_commit_writes_count"));
+}
+
+TEST_F(MetricsTest, HeartbeatsAndWaysToEndAreCountedApart) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("a", 4)).ok());
+  for (const bool diverges : {true, false, true, true}) {
+    const uint64_t lease = worker.Started().lease_id();
+    for (int beat = 0; beat < 2; ++beat) worker.SayHeld({lease});
+    v1::SessionRequest end = ScriptedWorker::Finish(lease, 0);
+    if (diverges) {
+      end.mutable_finished()->mutable_outcome()->set_kind(v1::Outcome::KIND_DIVERGED);
+    }
+    ASSERT_TRUE(worker.Send(end));
+    ASSERT_TRUE(worker.Settled().accepted());
+  }
+  const std::string text = Scrape();
+  EXPECT_EQ(ValueOf(text, "noisefloor_heartbeats_total"), 8);
+  EXPECT_EQ(ValueOf(text, "noisefloor_leases_granted_total"), 4);
+  EXPECT_EQ(ValueOf(text, "noisefloor_leases_expired_total"), 0);
+  EXPECT_EQ(ValueOf(text, "noisefloor_leases_ended_total{cause=\"none\"}"), 4);
+  EXPECT_EQ(ValueOf(text, "noisefloor_results_total{outcome=\"done\"}"), 1);
+  EXPECT_EQ(ValueOf(text, "noisefloor_results_total{outcome=\"diverged\"}"), 3);
+  const std::string members = "noisefloor_members{hardware=\"cpu-amd-avx2\",state=\"";
+  EXPECT_EQ(ValueOf(text, members + "done\"}"), 1);
+  EXPECT_EQ(ValueOf(text, members + "diverged\"}"), 3);
 }
 
 TEST_F(MetricsTest, DoNotGrowWithSweepsAndMembers) {

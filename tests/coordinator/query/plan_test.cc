@@ -86,7 +86,7 @@ TEST_F(PlanTest, WhatTakesAnyClassIsExpectedToTakeTheMeanOfTheClasses) {
   const auto any = home_.query().PlanSweep(sweep, fleet);
 
   ASSERT_TRUE(any.ok()) << any.status();
-  EXPECT_DOUBLE_EQ(any->expected_seconds, 12 * (47.0 + 94.0) / 2 / 2);
+  EXPECT_NEAR(any->expected_seconds, 12 * (47.0 + 94.0) / 2 / 2, 1e-9);
   EXPECT_THAT(any->expected_from, HasSubstr("7 ended members"));
 }
 

@@ -522,10 +522,27 @@ TEST_F(QueryTest, AnArtifactIsFoundByMemberAndKind) {
             absl::StatusCode::kDataLoss);
 }
 
+// A worker that had been given up sent its files all the same.
+TEST_F(QueryTest, TheArtifactOfAMemberIsThatOfItsResult) {
+  const MemberId member = sample::Member(1, 0);
+  const std::string accepted = home_.Blob("s1c1r0", "weights").sha256;
+  scheduler::KeepOutcome late = sample::Finish(7, member, 2);
+  late.accepted = false;
+  late.reason = "the lease was lost";
+  late.outcome.artifacts.clear();
+  home_.AddFile(late.outcome, member, "weights", "other weights");
+  home_.Apply({sample::Grant(7, member, 2), late});
+
+  const auto file = home_.query().FindArtifact(member, "weights");
+
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->sha256, accepted);
+}
+
 TEST_F(QueryTest, AMeasurementIsNotRepeated) {
   const MemberId member = {SweepId{2}, 0, 0};
   scheduler::KeepSweep keep = sample::Keep(2);
-  PutSetting(keep.content.base, std::string(sweep::kMeasureSteps), int64_t{4});
+  PutSetting(keep.content.base, sweep::kMeasureSteps, int64_t{4});
   keep.content.kind = sweep::Kind::kMeasure;
   home_.Apply({keep, scheduler::SetMemberState{member, MemberState::kDone, 1, 0}});
 

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "common/base/status.h"
 #include "coordinator/query/load_cost.h"
 #include "coordinator/store/database.h"
 #include "coordinator/sweep/resolved_file.h"
@@ -108,13 +109,11 @@ TEST_F(StudyRowsTest, AccuraciesOfClassesStandAtTheirClass) {
 
 TEST_F(StudyRowsTest, HashesOfEveryEvaluationStandAtTheirEvaluation) {
   scheduler::KeepOutcome write = sample::Finish(7, sample::Member(2, 0));
-  write.outcome.hashes = {{"weights_at/1", std::string(64, '1')},
-                          {"weights_at/2", std::string(64, '2')},
-                          {"weights_at/10", std::string(64, 'a')},
-                          {"first_batches", std::string(64, 'f')},
-                          {"logits", std::string(64, 'e')},
-                          {"deterministic/weights", std::string(64, '8')},
-                          {"plan/weights", std::string(64, '9')}};
+  write.outcome.hashes = {
+      {"weights_at/1", std::string(64, '1')},  {"weights_at/2", std::string(64, '2')},
+      {"weights_at/10", std::string(64, 'a')}, {"first_batches", std::string(64, 'f')},
+      {"logits", std::string(64, 'e')},        {"deterministic/weights", std::string(64, '8')},
+      {"plan/weights", std::string(64, '9')}};
   End(write, MemberState::kDone);
 
   const StudyRows rows = Rows();
@@ -348,7 +347,8 @@ TEST(LoadCostTest, KernelsThatCannotBeReadAreNamedAndLeftOut) {
     member.state = MemberState::kDone;
     rows.files.emplace_back();
   }
-  rows.files[0] = {{"log", "s1c0r0", "log.txt", "", 0}, {"kernels", "s1c0r0", "kernels.json", "", 0}};
+  rows.files[0] = {{"log", "s1c0r0", "log.txt", "", 0},
+                   {"kernels", "s1c0r0", "kernels.json", "", 0}};
   rows.files[1] = {{"kernels", "s1c0r1", "gone.json", "", 0}};  // The last has sent none.
 
   const report::CostStudy study =

@@ -87,7 +87,8 @@ TEST(MixturesTest, ReportedFingerprintsThatDifferBetweenCellsAreAWarning) {
 TEST(MixturesTest, StacksThatEveryClassHasDifferInTheirFingerprintsWithoutAWarning) {
   ExampleStudy example = MakeExampleStudy();
   std::erase_if(example.input.cells, [](const CellInput& cell) { return cell.index % 3 == 2; });
-  std::erase_if(example.input.members, [](const MemberInput& member) { return member.cell % 3 == 2; });
+  std::erase_if(example.input.members,
+                [](const MemberInput& member) { return member.cell % 3 == 2; });
   for (CellInput& cell : example.input.cells) {
     cell.hardware = "cpu-intel-avx2";
     if (cell.index % 3 == 1) cell.stack = cell.stack_fingerprint = "torch-2.7-cpu";
@@ -170,11 +171,11 @@ TEST(EnvironmentTest, OfMoreThanEightValuesHowManyThereAreIsTold) {
 TEST(EnvironmentTest, AClassIsSummedUpByWhatItRanOnAndNotByWhatWasMeasured) {
   ExampleStudy example = MakeExampleStudy();
   for (MemberInput& member : example.input.members) {
-    member.environment_json = fmt::format(
-        R"({{"machine":{{"cpu_model":"EPYC","load":"0.{0}"}},"gpu":{{"name":"H200"}},)"
-        R"("versions":{{"libtorch":"2.11.0"}},"aten_cpu_capability":"AVX2",)"
-        R"("load_at_end":"{0}","measured":{{"steps":"{0}"}}}})",
-        member.replicate);
+    member.environment_json =
+        fmt::format(R"({{"machine":{{"cpu_model":"EPYC","load":"0.{0}"}},"gpu":{{"name":"H200"}},)"
+                    R"("versions":{{"libtorch":"2.11.0"}},"aten_cpu_capability":"AVX2",)"
+                    R"("load_at_end":"{0}","measured":{{"steps":"{0}"}}}})",
+                    member.replicate);
   }
 
   const EnvironmentRow row = BuildStudy(example.input).environment.at(0);

@@ -1,6 +1,8 @@
 // What is told of pools: the ends of their logs, and to whom what is secret.
 #include "coordinator/rpc/fleet_service.h"
 
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/message_differencer.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -49,7 +51,40 @@ class FleetServiceTest : public LoopTest {
     pool.wish.prologue = "export KEY=secret";
     pool.wish.program = "/opt/noisefloor-worker";
     pool.wish.logs = logs_;
-    return fleet::Fleet({}, {pool}, {}, {}, 1, 0);
+    pool.wish.hardware = "nvidia-a100";
+    pool.wish.access = "/home/ada/worker.access";
+    pool.wish.least = 1;
+    pool.wish.most = 2;
+    pool.wish.backlog = 3;
+    pool.wish.idle = absl::Milliseconds(4500);
+    pool.wish.time_limit = absl::Milliseconds(9'000'500);
+    pool.wish.drain_before = absl::Milliseconds(6500);
+    pool.wish.gpu_hours = 700.5;
+    pool.state = fleet::PoolState::kPaused;
+    pool.why = "paused by ada";
+    pool.created_by = "ada";
+    pool.created = absl::FromUnixSeconds(8);
+    pool.classes = {"nvidia-a100"};
+    pool.stacks = {"cuda"};
+    pool.slots = 9;
+    fleet::LaunchRecord waits;
+    waits.number = 1;
+    waits.pool = 1;
+    waits.nonce = "9f8e";
+    waits.job = "10_0";
+    waits.phase = fleet::LaunchPhase::kWaiting;
+    waits.reason = "Priority";
+    waits.created = absl::FromUnixSeconds(11);
+    fleet::LaunchRecord lives = waits;
+    lives.number = 2;
+    lives.index = 1;
+    lives.job = "10_1";
+    lives.phase = fleet::LaunchPhase::kAlive;
+    lives.reason = "";
+    lives.node = "n7";
+    lives.heard = true;
+    lives.began = absl::FromUnixSeconds(12);
+    return fleet::Fleet({}, {pool}, {waits, lives}, {}, 1, 2);
   }
   void Write(const std::string& file, const std::string& content) const {
     std::ofstream(home_.path() + "/" + file, std::ios::binary) << content;
@@ -115,6 +150,36 @@ TEST_F(FleetServiceTest, ALogThatIsAPipeHoldsNobodyUp) {
     EXPECT_EQ(Log("a100-9f8e-0").status(),
               MakeError(Code::kFailedPrecondition, logs_ + "/a100-9f8e-0.log: not a regular file"));
   }
+}
+
+TEST_F(FleetServiceTest, EachFigureOfAPoolIsToldAsItself) {
+  const std::string admin = AddToken(access_, "admin", access::Role::kAdmin).token;
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  SetToken(context, admin);
+  v1::ListPoolsResponse told;
+  ASSERT_TRUE(fleet_->ListPools(&context, {}, &told).ok());
+  ASSERT_EQ(told.pools_size(), 1);
+  const double hours = absl::ToDoubleHours(clock_.Now() - absl::FromUnixSeconds(12));
+  EXPECT_NEAR(told.pools(0).gpu_hours_used(), hours, 1) << "of the one that runs";
+  told.mutable_pools(0)->clear_gpu_hours_used();
+  v1::Pool wanted;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "wish { name: 'a100' hardware: 'nvidia-a100' cluster: '--gres=gpu:a100:1' "
+      "worker: '--trainer=mine=KEY=secret train' prologue: 'export KEY=secret' "
+      "program: '/opt/noisefloor-worker' access: '/home/ada/worker.access' min: 1 max: 2 "
+      "backlog: 3 idle_seconds: 4.5 time_limit_seconds: 9000.5 drain_before_seconds: 6.5 "
+      "gpu_hours: 700.5 } state: POOL_STATE_PAUSED standing: 'paused: paused by ada' "
+      "classes: 'nvidia-a100' stacks: 'cuda' slots: 9 "
+      "launches { worker: 'a100-9f8e-0' job: '10_0' phase: LAUNCH_PHASE_WAITING "
+      "reason: 'Priority' created_unix_seconds: 11 } "
+      "launches { worker: 'a100-9f8e-1' job: '10_1' phase: LAUNCH_PHASE_ALIVE node: 'n7' "
+      "heard: true created_unix_seconds: 11 began_unix_seconds: 12 } "
+      "created_unix_seconds: 8 created_by: 'ada'",
+      &wanted));
+  wanted.mutable_wish()->set_logs(logs_);
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(told.pools(0), wanted))
+      << told.pools(0).DebugString();
 }
 
 TEST_F(FleetServiceTest, WhatIsSecretIsToldToThoseWhoAddPools) {

@@ -345,6 +345,43 @@ TEST_F(SharingTest, GpuHoursAreBoundedKeptAndTold) {
   EXPECT_EQ(Sweep(1).gpu_hours(), 7);
 }
 
+TEST_F(SharingTest, WhatIsSaidAtSubmissionIsObeyedAndKept) {
+  const std::string hardware = "cpu-amd-avx2";
+  v1::SubmitSweepRequest request;
+  *request.mutable_sweep() = SmallSweep("a", 3);
+  request.set_priority(-2);
+  request.set_weight(5);
+  (*request.mutable_limits())["cpu-amd-sse"] = 1;
+  EXPECT_EQ(Message(Call(&People::SubmitSweep, request).status()),
+            "limits: the sweep has no hardware class cpu-amd-sse; it has cpu-amd-avx2");
+  request.clear_limits();
+  (*request.mutable_limits())["a b"] = 1;
+  EXPECT_THAT(Message(Call(&People::SubmitSweep, request).status()),
+              HasSubstr("limits: expected hardware classes"));
+  request.clear_limits();
+  (*request.mutable_limits())[hardware] = 1;
+  ASSERT_TRUE(Call(&People::SubmitSweep, request).ok());
+  {
+    ScriptedWorker worker(*workers_);
+    v1::SessionRequest two = RegisterAs("box", 7);
+    v1::Inventory& inventory = *two.mutable_register_()->mutable_inventory();
+    *inventory.add_slots() = v1::Slot(inventory.slots(0));
+    ASSERT_TRUE(worker.Send(two));
+    (void)worker.Started();
+    EXPECT_EQ(Sweep(1).leased(), 1u) << "though there are two slots";
+    ASSERT_TRUE(Update(1, [&](auto& r) { (*r.mutable_set_limits())[hardware] = 2; }).ok());
+    (void)worker.Started();
+  }
+  Restart();
+  const v1::SweepSummary kept = Sweep(1);
+  EXPECT_EQ(kept.priority(), -2);
+  EXPECT_EQ(kept.weight(), 5u);
+  ASSERT_EQ(kept.limits().size(), 1u);
+  EXPECT_EQ(kept.limits().at(hardware), 2u);
+  ASSERT_TRUE(Update(1, [&](auto& r) { (*r.mutable_set_limits())[hardware] = 0; }).ok());
+  EXPECT_TRUE(Sweep(1).limits().empty()) << "0 takes it away";
+}
+
 TEST_F(SharingTest, ASweepIsOfWhoSubmittedIt) {
   v1::SubmitSweepRequest request;
   *request.mutable_sweep() = SmallSweep("a", 1);

@@ -57,6 +57,39 @@ TEST_F(WorkerServiceTest, AMemberIsLeasedReportedUploadedFinishedAndSettled) {
   EXPECT_TRUE(worker.Leave().ok());
 }
 
+TEST_F(WorkerServiceTest, EachLeaseHasItsSlotAndSaysHowFarItIs) {
+  ScriptedWorker worker(*workers_);
+  v1::SessionRequest request = RegisterAs("box", 7);
+  v1::Inventory& inventory = *request.mutable_register_()->mutable_inventory();
+  *inventory.add_slots() = v1::Slot(inventory.slots(0));
+  ASSERT_TRUE(worker.Send(request));
+  const auto welcome = worker.Next(ScriptedWorker::Case::kWelcome);
+  ASSERT_TRUE(welcome.has_value());
+  EXPECT_EQ(welcome->welcome().lease_ttl_ms(), 120'000u);
+  EXPECT_EQ(welcome->welcome().heartbeat_interval_ms(), 3'000u);
+  ASSERT_TRUE(Submit(SmallSweep("first", 2)).ok());
+  const v1::StartMember first = worker.Started();
+  const v1::StartMember second = worker.Started();
+  EXPECT_EQ(first.slot() + second.slot(), 1u);
+
+  v1::SessionRequest beat;
+  for (const v1::StartMember& start : {first, second}) {
+    v1::HeldLease& held = *beat.mutable_heartbeat()->add_held();
+    held.set_lease_id(start.lease_id());
+    held.set_step(start.member() == "s1c0r0" ? 3 : 6);
+    held.set_step_count(12);
+  }
+  ASSERT_TRUE(worker.Send(beat));
+  worker.SayRecords(first.lease_id(), 1);
+  ASSERT_TRUE(worker.Next(ScriptedWorker::Case::kKept).has_value());  // Said after the beat.
+  EXPECT_EQ(Member("s1c0r0").step(), 3);
+  EXPECT_EQ(Member("s1c0r1").step(), 6);
+  EXPECT_EQ(Member("s1c0r1").step_count(), 12);
+  v1::GetSweepRequest get;
+  get.set_sweep_id(1);
+  EXPECT_DOUBLE_EQ(Call(&People::GetSweep, get)->sweep().progress(), 0.75);
+}
+
 TEST_F(WorkerServiceTest, AWorkerThatWillSoonEndGetsWhatGoesOnElsewhereAlone) {
   ASSERT_TRUE(Submit(SmallSweep("first", 3)).ok());
   const auto joined = [&](const std::string& name, uint64_t identity, uint64_t lives_ms) {

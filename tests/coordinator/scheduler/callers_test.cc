@@ -109,7 +109,7 @@ TEST(Callers, WhatAFleetDecidesIsKeptAsItIsAndAnswered) {
   EXPECT_EQ(Of<AnswerCount>(kept).at(0).request, 7u);
 }
 
-// Whoever has a lease has it of a coordinator that is no more: it is lost as by no fault of its own.
+// Whoever has a lease has it of a coordinator that is no more: nobody is at fault.
 TEST(Callers, AfterABackupTookThePlaceOfTheDataNobodyHasALease) {
   Scheduler before{Options{}};
   (void)before.Step(Submit(MakeSweep({"algo"}, 3)), kT0);

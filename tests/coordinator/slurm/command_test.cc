@@ -4,8 +4,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "gmock/gmock.h"
@@ -81,6 +83,40 @@ TEST(CommandTest, WhoSaysTooMuchIsEnded) {
   Command command = Shell("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done");
   command.most_output = 1 << 20;
   EXPECT_EQ(RunCommand(command).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(CommandTest, AsMuchAsItMaySayIsTaken) {
+  Command command = Shell("printf 12345678; printf abcdefgh >&2");
+  command.most_output = 8;
+  const auto result = RunCommand(command);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->out, "12345678");
+  EXPECT_EQ(result->err, "abcdefgh");
+  command.words.back() = "printf abcdefghi >&2";
+  EXPECT_EQ(RunCommand(command).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(CommandTest, AProgramIsTheFirstOfItsNameOnThePathThatCanBeRun) {
+  std::string pattern = testing::TempDir() + "nf-path-XXXXXX";
+  const std::string folder = mkdtemp(pattern.data());
+  const auto put = [&](const std::string& name, mode_t mode) {
+    std::filesystem::create_directories(folder + "/" + name);
+    std::ofstream(folder + "/" + name + "/who") << "#!/bin/sh\necho " << name << "\n";
+    chmod((folder + "/" + name + "/who").c_str(), mode);
+  };
+  put("plain", 0644);
+  put("first", 0755);
+  put("second", 0755);
+  Command command = {.words = {"who"}, .environment = {"HOME=/", ""}};
+  command.environment[1] =
+      "PATH=/no/such:" + folder + "/plain:" + folder + "/first:" + folder + "/second";
+  EXPECT_EQ(RunCommand(command)->out, "first\n");
+  command.environment[1] = "PATH=/no/such:" + folder + "/second";
+  EXPECT_EQ(RunCommand(command)->out, "second\n") << "the last one";
+  command.words = {folder + "/second/who"};
+  command.environment[1] = "PATH=" + folder + "/first";
+  EXPECT_EQ(RunCommand(command)->out, "second\n") << "whatever the path says";
+  std::filesystem::remove_all(folder);
 }
 
 TEST(CommandTest, WhoDoesNotAnswerIsEndedWithAllThatItStarted) {

@@ -85,6 +85,28 @@ TEST_F(ScriptTest, NamesItByItsPlaceInTheArrayAndByHowOftenItWasStarted) {
               HasSubstr("<--name=a100-ab12-4>"));
 }
 
+TEST_F(ScriptTest, ItsStateIsInTheFolderOfTheJobWhereTheClusterMakesOne) {
+  EXPECT_THAT(Run(Wish(), "a100-ab12-0", {"SLURM_TMPDIR=/of/job"}),
+              HasSubstr("<--state=/of/job/noisefloor-a100-ab12-0>"));
+}
+
+// Nobody would know why it ended.
+TEST_F(ScriptTest, WithoutALogNoWorkerBegins) {
+  ScriptWish wish = Wish();
+  wish.logs = folder_ + "/no/such";
+  const auto result = RunCommand(
+      {.words = {"bash", "-s"}, .input = BatchScript(wish), .environment = {"PATH=/usr/bin:/bin"}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, 1);
+  EXPECT_EQ(result->out, "");
+}
+
+TEST_F(ScriptTest, WhatThePrologueSaysOfACoordinatorIsNotTaken) {
+  ScriptWish wish = Wish();
+  wish.prologue = "export NOISEFLOOR_ACCESS=x NOISEFLOOR_COORDINATOR=y";
+  EXPECT_THAT(Run(wish, "a100-ab12-0"), HasSubstr("\naccess \ncoordinator \n"));
+}
+
 TEST_F(ScriptTest, ThePrologueRunsBeforeAndItsWordsAreInTheLog) {
   ScriptWish wish = Wish();
   wish.prologue = "echo first\nexport X=1; echo \"name $name\"";
@@ -107,7 +129,9 @@ TEST_F(ScriptTest, TheWorkerIsToldHowLongItLives) {
   EXPECT_EQ(lifetime(absl::Hours(4), {"SLURM_JOB_END_TIME=5"}), 1) << "its end has passed";
   EXPECT_THAT(lifetime(absl::Hours(4), {"SLURM_JOB_END_TIME=Unknown"}), Ge(14400 - 30));
   EXPECT_EQ(lifetime({}, {"SLURM_JOB_ID=7"}), 0) << "nobody knows";
-  std::ofstream(folder_ + "/squeue") << "#!/bin/sh\n[ \"$*\" = '-h -j 8_3 -o %e' ] && "
+  std::ofstream(folder_ + "/squeue") << "#!/bin/sh\n"
+                                        "[ \"$*\" = '-h -j 7 -o %e' ] && echo Unknown && exit\n"
+                                        "[ \"$*\" = '-h -j 8_3 -o %e' ] && "
                                         "[ \"$SLURM_TIME_FORMAT\" = %s ] && echo "
                                      << soon << "\n";
   chmod((folder_ + "/squeue").c_str(), 0755);
@@ -116,14 +140,22 @@ TEST_F(ScriptTest, TheWorkerIsToldHowLongItLives) {
   const std::string said =
       Run(wish, "a100-ab12-3", {"SLURM_ARRAY_JOB_ID=8", "SLURM_ARRAY_TASK_ID=3"});
   EXPECT_THAT(said, AnyOf(HasSubstr("<--lifetime=9"), HasSubstr("<--lifetime=1000>"))) << said;
+  // One that is of no array has no number but its own.
+  EXPECT_THAT(Run(wish, "a100-ab12-0", {"SLURM_JOB_ID=8_3"}),
+              AnyOf(HasSubstr("<--lifetime=9"), HasSubstr("<--lifetime=1000>")));
+  std::filesystem::remove(folder_ + "/a100-ab12-0.log");
+  EXPECT_THAT(Run(wish, "a100-ab12-0", {"SLURM_JOB_ID=7"}), HasSubstr("<--lifetime=0>"))
+      << "without an end";
 }
 
 TEST(EnvironmentTest, OnlyWhatFindsProgramsPasses) {
   const std::vector<std::string> cleared =
       Cleared({"PATH=/bin", "SQUEUE_STATES=PD", "SBATCH_PARTITION=x", "SLURM_JOB_ID=1", "SECRET=a",
-               "SLURM_CONF=/c", "PATHS=x", "HOME=/h"});
-  EXPECT_THAT(cleared, ElementsAre("PATH=/bin", "SLURM_CONF=/c", "HOME=/h", "LC_ALL=C",
-                                   "SLURM_TIME_FORMAT=%s"));
+               "SLURM_CONF=/c", "PATHS=x", "HOME=/h", "USER=u", "LOGNAME=l", "TMPDIR=/t",
+               "LD_LIBRARY_PATH=/l", "SLURM_CLUSTERS=c", "LC_ALL=de_DE", "SLURM_TIME_FORMAT=%c"});
+  EXPECT_THAT(cleared, ElementsAre("PATH=/bin", "SLURM_CONF=/c", "HOME=/h", "USER=u", "LOGNAME=l",
+                                   "TMPDIR=/t", "LD_LIBRARY_PATH=/l", "SLURM_CLUSTERS=c",
+                                   "LC_ALL=C", "SLURM_TIME_FORMAT=%s"));
   EXPECT_THAT(SlurmEnvironment(), Contains("SLURM_TIME_FORMAT=%s"));
 }
 

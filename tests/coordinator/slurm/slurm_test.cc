@@ -91,8 +91,14 @@ TEST_F(SlurmTest, ARefusalIsInItsOwnWordsAndSilenceIsNone) {
   EXPECT_EQ(Make().Try(Wish()).status().code(), absl::StatusCode::kUnavailable);
   Pretend("sbatch", "echo what");
   EXPECT_EQ(Make().Submit(Wish()).status().code(), absl::StatusCode::kUnavailable);
+  Pretend("sbatch", "echo '25 jobs'");
+  EXPECT_EQ(Make().Submit(Wish()).status().code(), absl::StatusCode::kUnavailable);
   Pretend("sbatch", "exit 4");
   EXPECT_EQ(Make().Submit(Wish()).status().message(), "exit code 4");
+  Pretend("sbatch", "echo 'no such account'; exit 1");
+  EXPECT_EQ(Make().Submit(Wish()).status().message(), "no such account");
+  Pretend("sbatch", "printf '%03000d' 0 >&2; exit 1");
+  EXPECT_EQ(Make().Submit(Wish()).status().message(), std::string(2000, '0'));
 }
 
 TEST_F(SlurmTest, WhoReachedNobodyWasNotRefused) {
@@ -112,6 +118,20 @@ TEST_F(SlurmTest, ATryPassesOnWhatIsSaid) {
   Pretend("sbatch", "echo 'sbatch: Job 7 to start at X on nodes n1' >&2");
   EXPECT_EQ(*Make().Try(Wish()), "sbatch: Job 7 to start at X on nodes n1");
   EXPECT_THAT(Content("words"), HasSubstr("--test-only\n"));
+  EXPECT_EQ(Content("input"), Wish().script);
+}
+
+// Times are seconds to us, and a person is told them as a person reads them.
+TEST_F(SlurmTest, ATryTellsTimesToPeople) {
+  const Slurm slurm({"PATH=" + folder_ + ":/usr/bin:/bin", "SLURM_TIME_FORMAT=%s", "HOME=/h"},
+                    absl::Seconds(60));
+  Pretend("sbatch", "echo \"${SLURM_TIME_FORMAT-as usual} in $HOME\"");
+  EXPECT_EQ(*slurm.Try(Wish()), "as usual in /h");
+  Pretend("squeue", "echo \"25|25|N/A|RUNNING|None|nf-$SLURM_TIME_FORMAT|n7|200|100\"");
+  const auto jobs = slurm.Poll("nf-");
+  ASSERT_TRUE(jobs.ok()) << jobs.status();
+  ASSERT_THAT(*jobs, SizeIs(1));
+  EXPECT_EQ((*jobs)[0].name, "nf-%s");
 }
 
 TEST_F(SlurmTest, ASubmissionThatASignalEndedMayHaveBeenTaken) {
@@ -208,10 +228,13 @@ TEST(ParseQueueTest, WhatWasCancelledOfAnArrayIsNoneOfItsPlaces) {
 TEST(CheckArgumentsTest, WhatAPoolSaysItselfIsRefused) {
   for (const char* argument :
        {"--array=0-3", "-a0-3", "--job-name=x", "-Jx", "-o/x", "--output=/x", "--wrap=ls",
-        "--requeue", "--export=ALL", "--signal=USR1", "-W", "--test-only",
+        "--requeue", "--export=ALL", "--signal=USR1", "-W", "--test-only", "-e/x", "--error=/x",
+        "--no-requeue", "--parsable", "--open-mode=truncate", "--wait",
+        // To another cluster than that which is asked what became of it.
+        "-Mother", "--clusters=other",
         // Shortened, gathered, and what keeps the answer back.
-        "--arr=0-1", "--wra=ls", "--test", "-Ha0-3", "-vW", "-Q", "--quiet", "--help", "--uid=x",
-        "--gid=x"}) {
+        "--arr=0-1", "--wra=ls", "--test", "-Ha0-3", "-vW", "-IOksua0-3", "-Q", "--quiet", "-h",
+        "--help", "--usage", "-V", "--version", "--uid=x", "--gid=x"}) {
     EXPECT_THAT(std::string(CheckArguments({argument}).message()),
                 HasSubstr(": a pool says that itself"))
         << argument;

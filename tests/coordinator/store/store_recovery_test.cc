@@ -233,6 +233,8 @@ TEST_F(StoreRecoveryTest, ADeletedSweepGoesInPiecesAndLeavesItsNumbers) {
        {"lease", "record", "attempt", "attempt_hash", "attempt_metric", "artifact"}) {
     EXPECT_EQ(Ask(std::string("SELECT count(*) FROM ") + table), "0") << table;
   }
+  EXPECT_EQ(Ask("SELECT group_concat(kind) FROM event WHERE sweep = 1"), "sweep_deleted");
+  EXPECT_EQ(Ask("SELECT count(*) FROM event WHERE sweep IS NULL"), "1") << "of no sweep";
   EXPECT_EQ(Ask("SELECT count(*) FROM cell WHERE sweep = 2"), "4");
   EXPECT_EQ(Ask("SELECT definition || file || notes FROM sweep WHERE sweep = 1"), "");
   EXPECT_FALSE(*store_->RemoveDeleted(3));

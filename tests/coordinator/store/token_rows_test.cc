@@ -1,6 +1,10 @@
 // Tokens are kept without what they are made of, and read back as they were.
 #include "coordinator/store/token_rows.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "SQLiteCpp/Database.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -261,6 +261,32 @@ TEST(CanonicalText, ChangesWithEverythingElse) {
   EXPECT_TRUE(changed([](auto& r) { r.axes = {{{{"train.epochs", {int64_t{2}}}}}}; }));
 }
 
+TEST(CanonicalText, TellsApartWhatIsVariedAndHow) {
+  const auto with_axes = [](std::vector<Axis> axes) {
+    SweepRequest request = GoodRequest();
+    request.axes = std::move(axes);
+    return CanonicalText(MustResolve(request));
+  };
+  const AxisColumn epochs = {"train.epochs", {int64_t{64}, int64_t{128}}};
+  const AxisColumn others = {"train.epochs", {int64_t{64}, int64_t{129}}};
+  const AxisColumn batches = {"train.batch_size", {int64_t{64}, int64_t{128}}};
+  EXPECT_NE(with_axes({Axis{{epochs}}}), with_axes({Axis{{others}}})) << "other values";
+  EXPECT_NE(with_axes({Axis{{epochs}}}), with_axes({Axis{{batches}}})) << "of another setting";
+  EXPECT_NE(with_axes({Axis{{epochs}}, Axis{{batches}}}), with_axes({Axis{{epochs, batches}}}))
+      << "each with each, or in step";
+  EXPECT_NE(with_axes({Axis{{epochs}}, Axis{{batches}}}),
+            with_axes({Axis{{batches}}, Axis{{epochs}}}))
+      << "cells have other numbers";
+
+  const auto with_plan = [](const std::string& name, const std::string& source) {
+    SweepRequest request = GoodRequest();
+    request.noise = {{name, "", {{source, kFree}}}};
+    return CanonicalText(MustResolve(request));
+  };
+  EXPECT_NE(with_plan("own", "init"), with_plan("own", "data_order")) << "another source";
+  EXPECT_NE(with_plan("own", "init"), with_plan("mine", "init"));
+}
+
 // The hash of a sweep that was kept before plans had numbers of their own stays what it was.
 TEST(CanonicalText, IsTheSameWhetherTheSweepOrItsPlansStateTheNumbers) {
   SweepRequest request = GoodRequest();
@@ -307,6 +333,9 @@ TEST(ReplayOf, TrainsTheMemberDrawByDraw) {
                {.of = of, .count = 5, .hardware = "cpu-x", .stack = "torch", .identity = "id"});
 
   EXPECT_EQ(replay.name, "replay-" + ToText(of));
+  EXPECT_EQ(replay.kind, Kind::kReplay);
+  EXPECT_EQ(replay.schema, original.schema);
+  EXPECT_EQ(TextSetting(replay.base, "data.identity"), "id") << "other data are refused";
   const std::vector<Cell> its = Expand(replay);
   ASSERT_EQ(its.size(), 1u);
   EXPECT_EQ(its[0].block, 1u);
@@ -338,7 +367,7 @@ TEST(ReplayOf, IsAnotherSweepThanWhatItReplays) {
 }
 
 TEST(Kind, HasANameThatIsReadBack) {
-  for (const Kind kind : {Kind::kTrain, Kind::kReplay, Kind::kInfer})
+  for (const Kind kind : {Kind::kTrain, Kind::kReplay, Kind::kInfer, Kind::kMeasure})
     EXPECT_EQ(ParseKind(Name(kind)), kind);
   EXPECT_EQ(ParseKind("dance"), std::nullopt);
 }

@@ -115,6 +115,26 @@ TEST(InferenceOf, EvaluatesOnOneDeviceWhatSeveralHaveTrained) {
   EXPECT_EQ(CellText(infer, Expand(infer)[0], "train.shards"), "4") << "all else is the subject's";
 }
 
+TEST(InferenceOf, HasTheSettingsOfItsSubjectsAlsoWhereAnAxisSaysThem) {
+  SweepRequest request = GoodRequest();
+  request.axes = {{{{"train.epochs", {int64_t{5}, int64_t{6}}}}}};
+  request.reference_accuracy = 0.5;
+  request.seed = 7;
+  const Sweep original = MustResolve(request);
+  const Cell cell = Expand(original).at(1);
+
+  const Sweep infer = InferenceOf(original, {Source(cell, {0})}, On({"cpu-a"}));
+
+  const std::vector<Cell> its = Expand(infer);
+  ASSERT_EQ(its.size(), 1u);
+  EXPECT_EQ(CellText(infer, its[0], "train.epochs"), "6");
+  EXPECT_EQ(infer.schema, original.schema);
+  EXPECT_EQ(infer.reference_accuracy, 0.5);
+  ASSERT_NE(FindColumn(infer, "train.epochs"), nullptr);
+  EXPECT_EQ(TrainingToJson(MemberTraining(infer, its[0], 0, "cpu-a", "torch", "id")),
+            TrainingToJson(MemberTraining(original, cell, 0, "cpu-a", "torch", "id")));
+}
+
 // Each cell's is checked where it is evaluated.
 TEST(InferenceOf, OfSubjectsWithDifferentDataNoIdentityIsTakenForAll) {
   const Sweep original = Original();

@@ -59,6 +59,7 @@ TEST(UntilTest, WhatCannotBeIsRefusedByName) {
   };
   EXPECT_EQ(refused([](auto& r) { r.until->half_width = 0; }),
             "until.half_width: expected 0.0001 or more and less than 0.1 (0.005 for 0.5%), got 0");
+  EXPECT_EQ(refused([](auto& r) { r.until->half_width = 0.0001; }), "");
   EXPECT_EQ(
       refused([](auto& r) { r.until->half_width = 0.1; }),
       "until.half_width: expected 0.0001 or more and less than 0.1 (0.005 for 0.5%), got 0.1");

@@ -141,6 +141,12 @@ const Broken kBroken[] = {
      },
      "axes.train.epochs: walks in step with train.optimizer.learning_rate: expected 2 values, "
      "got 1"},
+    {"ZipWithAPointTwice",
+     [](auto& r) {
+       AddAxis(r, {{"train.epochs", {int64_t{1}, int64_t{2}, int64_t{1}}},
+                   {"train.batch_size", {int64_t{64}, int64_t{64}, int64_t{64}}}});
+     },
+     "axes.train.epochs[2]: 1 is given twice"},
     {"SettingOnTwoAxes",
      [](auto& r) {
        AddAxis(r, {{"train.epochs", {int64_t{1}}}});
@@ -172,6 +178,12 @@ const Broken kBroken[] = {
        r.noise = {{"", "", {{"init", SourceState::kFree}}}};
      },
      "noise[0].name: expected one line of 1 to 100 characters, got an empty text"},
+    {"OwnPlanWithALongName",
+     [](auto& r) {
+       r.noise = {{std::string(101, 'p'), "algo", {}}};
+     },
+     "noise[0].name: expected one line of 1 to 100 characters, got "
+     "\"pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp...\""},
     {"OwnPlanWithALineBreakInItsName",
      [](auto& r) {
        r.noise = {{"a\nb", "algo", {}}};
@@ -261,6 +273,11 @@ const Broken kBroken[] = {
        r.tags = {{"k", std::string(201, 'v')}};
      },
      "tags.k: expected at most 200 characters, got 201"},
+    {"TooManyTags",
+     [](auto& r) {
+       for (int i = 0; i < 101; ++i) r.tags["t" + std::to_string(i)] = "v";
+     },
+     "tags: expected at most 100 tags, got 101"},
     {"TagWithoutName",
      [](auto& r) {
        r.tags = {{"", "v"}};
@@ -340,6 +357,42 @@ TEST_P(BrokenRequest, IsRefusedWithItsPlaceAndWhatWasExpected) {
 
 INSTANTIATE_TEST_SUITE_P(Each, BrokenRequest, testing::ValuesIn(kBroken),
                          [](const auto& info) { return info.param.name; });
+
+// What is wrong with it; empty: nothing.
+std::string Refusal(const std::function<void(SweepRequest&)>& change) {
+  SweepRequest request = test::GoodRequest();
+  change(request);
+  const auto resolved = Resolve(request, test::TwoOfEach());
+  const auto* problems = std::get_if<std::vector<Problem>>(&resolved);
+  return problems == nullptr ? "" : Text(*problems);
+}
+
+TEST(Resolve, TakesWhatIsAsLargeAsItMayBe) {
+  EXPECT_EQ(Refusal([](auto& r) { r.name = std::string(100, 'x'); }), "");
+  EXPECT_EQ(Refusal([](auto& r) { r.replicates = 100000; }), "");
+  EXPECT_EQ(Refusal([](auto& r) { r.blocks = 10000; }), "");
+  EXPECT_EQ(Refusal([](auto& r) { r.reference_accuracy = 1; }), "");
+  EXPECT_EQ(Refusal([](auto& r) { r.notes = std::string(10000, 'n'); }), "");
+  EXPECT_EQ(Refusal([](auto& r) {
+              r.noise = {{std::string(100, 'p'), "algo", {}, 99999, 1}, {"impl", "", {}, 1, 1}};
+            }),
+            "");
+  EXPECT_EQ(Refusal([](auto& r) {
+              for (int i = 100; i < 200; ++i) {
+                r.tags[std::string(97, 't') + std::to_string(i)] = std::string(200, 'v');
+              }
+            }),
+            "");
+}
+
+// One setting may have a value twice where another in step with it has two.
+TEST(Resolve, TakesAnAxisOfDifferentPoints) {
+  EXPECT_EQ(Refusal([](auto& r) {
+              AddAxis(r, {{"train.epochs", {int64_t{1}, int64_t{1}}},
+                          {"train.batch_size", {int64_t{64}, int64_t{128}}}});
+            }),
+            "");
+}
 
 TEST(Quoted, CutsLongTextsAndHidesWhatCannotBeShown) {
   EXPECT_EQ(Quoted("a\tb"), "\"a?b\"");

@@ -46,6 +46,9 @@ const BrokenFile kBrokenFiles[] = {
     {"QuotesInATextAreNone",
      "name: a\nnotes: |\n  it's \"this [\n\n  and that {\nnoise [control]\nseed: 3\n",
      "6:1: not YAML: expected KEY: VALUE, got noise [control]"},
+    {"BracketsInQuotedTextsAreNone",
+     "notes: \"a \\\", [ } b\"\ntags: {a: 'it'', [ } s'}\nnoise: [control\nname: a\n",
+     "3:8: not YAML: the [ that opens here is never closed"},
     {"DecimalComma", "name: a\nnoise: [control]\ntrain: {optimizer: {learning_rate: 0,05}}\n",
      "3:38: train.optimizer.05: expected a key, got 05; in a decimal number a point stands before "
      "it: 0.05, not 0,05"},
@@ -94,6 +97,18 @@ const BrokenFile kBrokenFiles[] = {
      "\xfe"
      "\n",
      "3:8: expected UTF-8 text, got the byte 0xff"},
+    {"Utf8ThatEndsTooSoon", "name: a\nnoise: [control]\nnotes: \xe2\x82\n",
+     "3:8: expected UTF-8 text, got the byte 0xe2"},
+    {"Utf8ThatTheTextEndsIn", "name: a\nnoise: [control]\nnotes: \xc3",
+     "3:8: expected UTF-8 text, got the byte 0xc3"},
+    {"Utf8ThatIsTooLong", "name: a\nnoise: [control]\nnotes: \xc0\x80\n",
+     "3:8: expected UTF-8 text, got the byte 0xc0"},
+    {"Utf8BeyondAllLetters", "name: a\nnoise: [control]\nnotes: \xf5\x80\x80\x80\n",
+     "3:8: expected UTF-8 text, got the byte 0xf5"},
+    {"Utf8WithoutABeginning", "name: a\nnoise: [control]\nnotes: \x80\n",
+     "3:8: expected UTF-8 text, got the byte 0x80"},
+    {"ControlCharacterBehindALetterOfThreeBytes", "name: a\nnoise: [control]\nnotes: \u20ac\x01\n",
+     "3:9: expected text, got the control character 0x01"},
     {"ControlCharacter",
      "name: a\nnoise: [control]\nnotes: a\x01"
      "b\n",
@@ -358,6 +373,12 @@ const BrokenFile kBrokenFiles[] = {
      "4:8: stack: expected stack or stacks, got both"},
     {"TagsAreAList", "name: a\nnoise: [control]\ntags: [a]\n",
      "3:7: tags: expected a map of at most 100 names to texts, got [a]"},
+    {"TagTooLong",
+     "name: a\nnoise: [control]\ntags: {a: "
+     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+     "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx}\n",
+     "3:11: tags.a: expected a text of 1 to 200 bytes, got 201"},
     {"TagIsAMap", "name: a\nnoise: [control]\ntags: {a: {b: c}}\n",
      "3:11: tags.a: expected a text of 1 to 200 bytes, got a map"},
     {"NotesAreAList", "name: a\nnoise: [control]\nnotes: [a]\n",

@@ -238,7 +238,42 @@ TEST(SweepFileTest, WhatIsLeftOutHasADefault) {
   EXPECT_FALSE(sweep.has_reference_accuracy());
 }
 
+TEST(SweepFileTest, WhatIsAsLargeAsItMayBeIsTaken) {
+  const v1::Sweep sweep = Read(
+      "name: a\nreplicates: 100000\nblocks: 10000\nreference_accuracy: 1\n"
+      "noise: [control, {name: own, init: {levels: [0, 99999]}}]\n"
+      "tags: {empty: \"\", long: " +
+      std::string(200, 'x') + "}\nnotes: " + std::string(10000, 'n') + "\n");
+
+  EXPECT_EQ(sweep.replicates(), 100000u);
+  EXPECT_EQ(sweep.blocks(), 10000u);
+  EXPECT_EQ(sweep.reference_accuracy(), 1);
+  ASSERT_EQ(sweep.noise_size(), 2);
+  EXPECT_THAT(sweep.noise(1).rules(0).levels(), ElementsAre(0, 99999));
+  EXPECT_EQ(sweep.tags().at("empty"), "");
+  EXPECT_EQ(sweep.tags().at("long").size(), 200u);
+  EXPECT_EQ(sweep.notes().size(), 10000u);
+}
+
+// Of one to four bytes each, with the lowest and the highest that such a letter begins with.
+TEST(SweepFileTest, LettersOfAnyLanguageAreKept) {
+  const std::string letters = "z \u00a9 \u00e4 \u07ff \u0e01 \u20ac \uffe6 \U0001f600 \U0010fffd";
+  const std::string file = "name: a\nnoise: [control]\nnotes: " + letters;
+
+  EXPECT_EQ(Read(file + "\n").notes(), letters);
+  EXPECT_EQ(Read(file).notes(), letters) << "the last letter is the end of the file";
+}
+
+TEST(SweepFileTest, OneClassNeedsNoList) {
+  const v1::Sweep sweep = Read("name: a\nnoise: [control]\nhardware: cpu-amd-avx2\n");
+
+  EXPECT_EQ(sweep.hardware().kind(), v1::HardwareChoice::KIND_LIST);
+  EXPECT_THAT(sweep.hardware().classes(), ElementsAre("cpu-amd-avx2"));
+}
+
 TEST(SweepFileTest, AllAndAnyAreWordsUnlessInAList) {
+  EXPECT_EQ(Read("name: a\nnoise: [control]\nhardware: all\n").hardware().kind(),
+            v1::HardwareChoice::KIND_ALL);
   EXPECT_EQ(Read("name: a\nnoise: [control]\nhardware: any\n").hardware().kind(),
             v1::HardwareChoice::KIND_ANY);
   EXPECT_EQ(

@@ -47,6 +47,12 @@ TEST(SweepNotesTest, AMilestoneBeyondTheEpochsIsNamed) {
                   "train.schedule.milestones: 5 is never reached before the end of 2 epochs"));
 }
 
+TEST(SweepNotesTest, NothingIsSaidOfMilestonesWhereAnAxisSaysTheEpochs) {
+  EXPECT_THAT(NotesIn(std::string(kNamed) + "train: {schedule: {name: step, milestones: [500]}}\n"
+                                            "axes: {train.epochs: [1, 1000]}\n"),
+              IsEmpty());
+}
+
 // Nobody but its trainer knows what its settings mean.
 TEST(SweepNotesTest, OfAnotherTrainersSweepOnlyWhatAnAxisOverridesIsNamed) {
   v1::Sweep sweep;

@@ -6,6 +6,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/rpc/inventory.h"
+
 namespace noisefloor {
 namespace {
 
@@ -51,7 +53,64 @@ TEST(ConvertTest, AnOutcomeKeepsEverything) {
   EXPECT_EQ(outcome.data_identity(), "d");
   EXPECT_EQ(outcome.record_batches(), 4u);
   ASSERT_EQ(outcome.artifacts_size(), 1);
+  EXPECT_EQ(outcome.environment(), "{}");
+  EXPECT_EQ(outcome.artifacts(0).kind(), "weights");
+  EXPECT_EQ(outcome.artifacts(0).path(), "w");
+  EXPECT_EQ(outcome.artifacts(0).sha256(), "s");
   EXPECT_EQ(outcome.artifacts(0).size(), 9u);
+}
+
+TEST(ConvertTest, EveryMessageNamesItsLease) {
+  EXPECT_EQ(StartedMessage(LeaseId{7}, "d", true).started().lease_id(), 7u);
+  EXPECT_EQ(StartedMessage(LeaseId{7}, "d", true).started().data_identity(), "d");
+  EXPECT_TRUE(StartedMessage(LeaseId{7}, "d", true).started().resumes());
+  EXPECT_FALSE(StartedMessage(LeaseId{7}, "d", false).started().resumes());
+  const auto records = RecordsMessage(LeaseId{7}, {3, {{1, 0.5, "loss", 2.0}}}).records();
+  EXPECT_EQ(records.lease_id(), 7u);
+  EXPECT_EQ(records.batch().sequence(), 3u);
+  const auto finished =
+      FinishedMessage(LeaseId{7}, FailedResult(CauseClass::kBadData, "m")).finished();
+  EXPECT_EQ(finished.lease_id(), 7u);
+  EXPECT_EQ(finished.outcome().cause(), "bad_data");
+  EXPECT_EQ(finished.outcome().kind(), v1::Outcome::KIND_FAILED);
+}
+
+// What a worker registers with. Each value another, so that none stands in another's place.
+TEST(ConvertTest, AnInventoryKeepsEverything) {
+  Inventory inventory;
+  inventory.devices = {{"u1", "m1", 12, "d1", "n1", {"c1", "c2"}, {"sm_90"}}, {"u2", "m2"}};
+  inventory.offers = {{"c1", "s1", "f1", "b1", "i1", {{"cudnn", "9.1"}}, true}};
+  inventory.slots = {{{1, 0}, 5, {0}}};
+  inventory.withheld = {{"w1", "c9", "s9", "r1"}};
+
+  const v1::Inventory message = ToProto(inventory);
+
+  ASSERT_EQ(message.devices_size(), 2);
+  EXPECT_EQ(message.devices(0).unit(), "u1");
+  EXPECT_EQ(message.devices(0).model(), "m1");
+  EXPECT_EQ(message.devices(0).memory_bytes(), 12u);
+  EXPECT_EQ(message.devices(0).driver(), "d1");
+  EXPECT_EQ(message.devices(0).note(), "n1");
+  EXPECT_THAT(message.devices(0).hardware_classes(), ElementsAre("c1", "c2"));
+  EXPECT_THAT(message.devices(0).architectures(), ElementsAre("sm_90"));
+  EXPECT_EQ(message.devices(1).unit(), "u2");
+  ASSERT_EQ(message.offers_size(), 1);
+  EXPECT_EQ(message.offers(0).hardware_class(), "c1");
+  EXPECT_EQ(message.offers(0).stack(), "s1");
+  EXPECT_EQ(message.offers(0).fingerprint(), "f1");
+  EXPECT_EQ(message.offers(0).build(), "b1");
+  EXPECT_EQ(message.offers(0).schema(), "i1");
+  EXPECT_EQ(message.offers(0).versions().at("cudnn"), "9.1");
+  EXPECT_TRUE(message.offers(0).infers());
+  ASSERT_EQ(message.slots_size(), 1);
+  EXPECT_THAT(message.slots(0).devices(), ElementsAre(1u, 0u));
+  EXPECT_EQ(message.slots(0).cores(), 5u);
+  EXPECT_THAT(message.slots(0).offers(), ElementsAre(0u));
+  ASSERT_EQ(message.withheld_size(), 1);
+  EXPECT_EQ(message.withheld(0).what(), "w1");
+  EXPECT_EQ(message.withheld(0).hardware_class(), "c9");
+  EXPECT_EQ(message.withheld(0).stack(), "s9");
+  EXPECT_EQ(message.withheld(0).reason(), "r1");
 }
 
 TEST(ConvertTest, NoTextLeavesThatIsNotUtf8) {

@@ -53,6 +53,35 @@ TEST_F(JudgeTest, AWholeConversationIsAResult) {
   EXPECT_THAT(result.artifacts, SizeIs(1));
 }
 
+TEST_F(JudgeTest, NothingFollowsAnOutcome) {
+  Accept(Hello());
+  Accept(Done());
+  EXPECT_EQ(Refusal(Failed(CauseClass::kBadData)), "an event after the outcome");
+  EXPECT_EQ(judge_.End({false, 0}).outcome.message,
+            "the trainer broke the protocol: an event after the outcome");
+}
+
+TEST_F(JudgeTest, OfAFailureNoFilesAreDelivered) {
+  Accept(Hello());
+  Accept(Artifact{"predictions", "p.npy", std::string(64, 'a'), 3});
+  Accept(Failed(CauseClass::kOutOfMemory));
+  const AttemptResult result = judge_.End({false, ExitCodeOf(CauseClass::kOutOfMemory)});
+  EXPECT_EQ(result.outcome.cause, CauseClass::kOutOfMemory);
+  EXPECT_THAT(result.artifacts, IsEmpty());
+}
+
+TEST_F(JudgeTest, TheEnvironmentIsThatOfTheEndWhereItSaysOne) {
+  for (const auto& [said, told] : {std::pair("", R"({"a":1})"), std::pair("{}", R"({"a":1})"),
+                                   std::pair(R"({"b":2})", R"({"b":2})")}) {
+    EventJudge judge("fake", "build-1");
+    ASSERT_TRUE(judge.Accept(Hello()).ok());
+    Outcome done = Done();
+    done.environment = said;
+    ASSERT_TRUE(judge.Accept(done).ok());
+    EXPECT_EQ(judge.End({false, 0}).outcome.environment, told);
+  }
+}
+
 TEST_F(JudgeTest, AnOutcomeCountsThoughItsProcessHadToBeKilled) {
   for (const int signal : {SIGTERM, SIGKILL}) {
     EventJudge judge("fake", "build-1");
@@ -172,6 +201,23 @@ TEST_F(JudgeTest, AKillThatNobodyAskedForSuggestsMemory) {
             "the trainer was ended by signal 9 (Killed) and gave no outcome; did the system run "
             "out of memory?");
   EXPECT_EQ(judge_.End({true, SIGKILL}).outcome.cause, CauseClass::kInterrupted);
+}
+
+TEST_F(JudgeTest, WhoeverElseEndsATrainerHasInterruptedItAndItsOwnCrashIsABug) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    EXPECT_EQ(judge_.End({true, signal}).outcome.cause, CauseClass::kInterrupted) << signal;
+  }
+  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE}) {
+    EXPECT_EQ(judge_.End({true, signal}).outcome.cause, CauseClass::kBug) << signal;
+  }
+}
+
+// Who stops a trainer does not wait until it has tidied up.
+TEST_F(JudgeTest, AStoppedTrainerThatContradictsItselfWasInterrupted) {
+  Accept(Hello());
+  Accept(Done());
+  judge_.SetStopReason("the worker is leaving");
+  EXPECT_EQ(judge_.End({false, 3}).outcome.cause, CauseClass::kInterrupted);
 }
 
 TEST_F(JudgeTest, AKillThatWasAskedForIsAnInterruption) {

@@ -8,6 +8,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/access/access_file.h"
+
 namespace noisefloor {
 namespace {
 
@@ -56,6 +58,16 @@ TEST_F(OptionsTest, ACoordinatorAndATrainerAreEnough) {
   EXPECT_EQ(parsed.options.hello_timeout, absl::Minutes(10));
   EXPECT_EQ(parsed.options.silence_timeout, absl::Hours(1));
   EXPECT_EQ(parsed.options.kill_timeout, absl::Minutes(5));
+  EXPECT_EQ(parsed.options.grace, absl::Seconds(10));
+  EXPECT_EQ(parsed.options.checkpoint_every, absl::Minutes(1));
+  EXPECT_EQ(parsed.options.give_up_after, absl::InfiniteDuration());
+  EXPECT_EQ(parsed.options.idle_timeout, absl::InfiniteDuration());
+  EXPECT_EQ(parsed.options.leave_after, absl::InfiniteDuration());
+  EXPECT_EQ(parsed.options.state_wait, absl::ZeroDuration());
+  EXPECT_EQ(parsed.options.spool_limit_bytes, uint64_t{16} << 30);
+  EXPECT_EQ(parsed.options.stopped_code, 0);
+  EXPECT_FALSE(parsed.options.state_is_temporary);
+  EXPECT_FALSE(parsed.options.follows);
   EXPECT_TRUE(parsed.options.standby);
   EXPECT_TRUE(parsed.options.use_cache);
   EXPECT_EQ(parsed.options.cache, "") << "in the state directory";
@@ -115,6 +127,10 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
   EXPECT_EQ(options.checkpoints, "/k");
   EXPECT_EQ(options.checkpoint_every, absl::InfiniteDuration());
   EXPECT_EQ(options.log_format, LogFormat::kJson);
+  EXPECT_EQ(options.log_level, LogLevel::kDebug);
+  EXPECT_EQ(ToText(options.coordinator), "[::1]:1");
+  EXPECT_EQ(options.name, "a.b-c_1");
+  EXPECT_EQ(options.state, "/x");
 }
 
 TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
@@ -171,6 +187,24 @@ TEST_F(OptionsTest, TheCoordinatorIsRequiredAndChecked) {
   EXPECT_EQ(Parse({"--trainer=noop", "--coordinator=box"}).text,
             "noisefloor-worker: --coordinator: address 'box': expected HOST:PORT\n"
             "See `noisefloor-worker --help`.\n");
+}
+
+// What was said stays; what an access file says may be another address tomorrow.
+TEST_F(OptionsTest, OnlyTheAddressOfAnAccessFileIsFollowed) {
+  const std::string path = folder_ + "/access";
+  ASSERT_TRUE(WriteAccessFile(path, {"box:1", "nfl_a_b", "-----BEGIN CERTIFICATE-----\n"}).ok());
+  place_.access_places = {"", path};
+  Options options = Parse({"--trainer=noop"}).options;
+  EXPECT_EQ(ToText(options.coordinator), "box:1");
+  EXPECT_EQ(options.access_file, path);
+  EXPECT_TRUE(options.follows);
+
+  options = Parse({"--trainer=noop", "--coordinator=box:1"}).options;
+  EXPECT_EQ(options.access_file, path) << "it names that one";
+  EXPECT_FALSE(options.follows);
+  place_.noisefloor_coordinator = "box:1";
+  EXPECT_EQ(Parse({"--trainer=noop"}).options.access_file, path);
+  EXPECT_FALSE(Parse({"--trainer=noop"}).options.follows);
 }
 
 TEST_F(OptionsTest, TheTrainerBesideTheProgramIsTheDefault) {

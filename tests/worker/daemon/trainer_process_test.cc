@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <variant>
+#include <vector>
 
 #include "fmt/format.h"
 #include "gmock/gmock.h"
@@ -30,6 +32,54 @@ TEST(InheritedEnvironmentTest, SaysWhichDevicesTheWorkerWasGiven) {
   unsetenv("NF_TEST_OTHER");
   EXPECT_EQ(inherited.at("ROCR_VISIBLE_DEVICES"), "3");
   EXPECT_FALSE(inherited.contains("NF_TEST_OTHER"));
+}
+
+// worker/python/README.md names them: where programs and devices are found, and nothing else.
+TEST(InheritedEnvironmentTest, IsWhereProgramsAndDevicesAreFoundAndNothingElse) {
+  const std::vector<const char*> kept = {"PATH",
+                                         "HOME",
+                                         "USER",
+                                         "TMPDIR",
+                                         "PYTHONPATH",
+                                         "LD_LIBRARY_PATH",
+                                         "VIRTUAL_ENV",
+                                         "CONDA_PREFIX",
+                                         "ROCR_VISIBLE_DEVICES",
+                                         "GPU_DEVICE_ORDINAL",
+                                         "HIP_VISIBLE_DEVICES",
+                                         "ZE_AFFINITY_MASK",
+                                         "NOISEFLOOR_NF_TEST",
+                                         "NVIDIA_NF_TEST",
+                                         "TPU_NF_TEST",
+                                         "HABANA_NF_TEST",
+                                         "ASCEND_NF_TEST"};
+  const std::vector<const char*> left = {"LD_PRELOAD_NF_TEST",
+                                         "NF_NOISEFLOOR_",
+                                         "OMP_NUM_THREADS",
+                                         "MKL_CBWR",
+                                         "PYTHONSTARTUP",
+                                         "XPATH",
+                                         "PATHS",
+                                         "AWS_SECRET_TEST",
+                                         "LANG"};
+  std::map<std::string, std::string> before;
+  const auto set = [&](const char* name) {
+    if (const char* value = getenv(name)) before[name] = value;
+    ASSERT_EQ(setenv(name, "nf=1", 1), 0);
+  };
+  for (const char* name : kept) set(name);
+  for (const char* name : left) set(name);
+  const auto inherited = InheritedEnvironment();
+  for (const auto* names : {&kept, &left}) {
+    for (const char* name : *names) unsetenv(name);
+  }
+  for (const auto& [name, value] : before) setenv(name.c_str(), value.c_str(), 1);
+
+  for (const char* name : kept) {
+    ASSERT_TRUE(inherited.contains(name)) << name;
+    EXPECT_EQ(inherited.at(name), "nf=1") << name;
+  }
+  for (const char* name : left) EXPECT_FALSE(inherited.contains(name)) << name;
 }
 
 // Numbers and sorted names are written as they are read, whatever language the worker was started

@@ -189,6 +189,27 @@ TEST_F(GpuTest, ThisMachineCanBeReadWhateverItsDriverSays) {
   EXPECT_TRUE(ChooseClasses(*host, {}).ok()) << "processors are offered all the same";
 }
 
+TEST_F(GpuTest, TheirHealthIsToldWithWhatIsWrong) {
+  Find(
+      "gpu GPU-1 name=A100 gib=80 errors=3\n"
+      "gpu GPU-2 name=A100 gib=80 lost=1\n"
+      "gpu GPU-3 name=A100 gib=80 rows=failed\n");
+  const GpuReport report = LookAtGpus(FAKE_NVML);
+  EXPECT_EQ(report.problem, "");
+  ASSERT_EQ(report.gpus.size(), 3u);
+  EXPECT_EQ(report.gpus[0].model, "A100");
+  EXPECT_EQ(report.gpus[0].uncorrected_errors, 3u);
+  EXPECT_EQ(report.gpus[0].fault, "");
+  EXPECT_EQ(report.gpus[1].problem, "NVML: name: GPU is lost");
+  EXPECT_EQ(report.gpus[2].uncorrected_errors, 0u);
+  EXPECT_EQ(report.gpus[2].fault,
+            "a bad row of its memory could not be replaced: it needs service");
+
+  Find("nvml 18\n");
+  EXPECT_TRUE(LookAtGpus(FAKE_NVML).installed) << "it is there, and does not work";
+  EXPECT_EQ(LookAtGpus(FAKE_NVML).problem, "NVML: init: Driver/library version mismatch");
+}
+
 TEST_F(GpuTest, TheirHealthIsToldWithFreeMemoryAndWhoComputes) {
   Find(
       "driver 570.1\n"

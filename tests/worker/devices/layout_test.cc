@@ -175,13 +175,21 @@ TEST(LayoutTest, WithAShareOfTheProcessorsTimeNothingIsPinned) {
 }
 
 TEST(LayoutTest, WhatIsAssumedIsOfAnyStack) {
-  const Host host = Machine(2, {H200("GPU-1")});
+  Host host = Machine(2, {H200("GPU-1")});
+  host.gpus.gpus[0].memory_bytes = 150;
+  host.gpus.gpus[0].note = "2 other processes use it";
   const Inventory inventory =
       AssumedInventory(host, LayOut(host, ChooseClasses(host, {}).value(), {}));
 
   ASSERT_EQ(inventory.devices.size(), 2u);
   EXPECT_EQ(inventory.devices[0].unit, "box EPYC");
+  EXPECT_EQ(inventory.devices[0].model, "EPYC");
+  EXPECT_EQ(inventory.devices[0].driver, "");
+  EXPECT_EQ(inventory.devices[1].unit, "GPU-1");
+  EXPECT_EQ(inventory.devices[1].model, "NVIDIA H200");
+  EXPECT_EQ(inventory.devices[1].memory_bytes, 150u);
   EXPECT_EQ(inventory.devices[1].driver, "575.57.08");
+  EXPECT_EQ(inventory.devices[1].note, "2 other processes use it");
   EXPECT_EQ(inventory.devices[0].hardware_classes, CpuClasses(host.cpu));
   EXPECT_THAT(inventory.devices[0].architectures, Contains("sse"));
   EXPECT_THAT(inventory.devices[1].hardware_classes, ElementsAre("nvidia-h200"));
@@ -190,6 +198,9 @@ TEST(LayoutTest, WhatIsAssumedIsOfAnyStack) {
   EXPECT_THAT(StacksOf(inventory), ElementsAre(""));
   ASSERT_EQ(inventory.slots.size(), 2u);
   EXPECT_EQ(UnitOf(inventory, inventory.slots[0]), "GPU-1");
+  EXPECT_THAT(inventory.slots[0].offers, ElementsAre(0));
+  EXPECT_EQ(UnitOf(inventory, inventory.slots[1]), "box EPYC");
+  EXPECT_EQ(inventory.slots[1].cores, 1u);
   EXPECT_THAT(inventory.slots[1].offers, ElementsAre(1, 2));
   EXPECT_THAT(inventory.withheld, IsEmpty());
 }

@@ -215,6 +215,17 @@ TEST(BrokenImagesTest, FilesAreRefusedWithTheReason) {
              fs::resize_file(root.Path("pets/train/cat/1.png"), uintmax_t{1} << 40);
            },
            "ROOT/pets/train/cat/1.png: 1099511627776 bytes; expected at most 67108864"},
+          {"seventeen folders", Put("pets/train/cat" + Times(15, "/d") + "/1.png", Shot(9)),
+           "ROOT/pets/train/cat" + Times(15, "/d") + ": more than 16 folders deep"},
+          {"a column that is not there", Put("pets/labels.csv", "file,split\n"),
+           "data.labels: no column 'label' in ROOT/pets/labels.csv; there are none"},
+      });
+}
+
+TEST(BrokenImagesTest, OfSeveralTheFirstIsNamed) {
+  ExpectRefused(
+      PutPets, PetsSettings(),
+      {
           {"two broken pictures",
            [](const DataRoot& root) {
              root.Put("pets/train/cat/1.png", "hello, world");
@@ -228,10 +239,6 @@ TEST(BrokenImagesTest, FilesAreRefusedWithTheReason) {
              fs::resize_file(root.Path("pets/train/cat/2.png"), uintmax_t{1} << 40);
            },
            "ROOT/pets/train/cat/1.png: an empty file; expected a JPEG or a PNG"},
-          {"seventeen folders", Put("pets/train/cat" + Times(15, "/d") + "/1.png", Shot(9)),
-           "ROOT/pets/train/cat" + Times(15, "/d") + ": more than 16 folders deep"},
-          {"a column that is not there", Put("pets/labels.csv", "file,split\n"),
-           "data.labels: no column 'label' in ROOT/pets/labels.csv; there are none"},
       });
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -159,10 +160,9 @@ TEST(ImageSetTest, NamesEndInAnyCaseAndLieUpToSixteenFoldersDeep) {
   std::string deep = "val/dog";  // Two; the file itself lies in the sixteenth.
   for (int i = 2; i < 16; ++i) deep += "/d";
   uint64_t seed = 1;
-  for (const std::string& path :
-       {std::string("train/cat/1.PNG"), std::string("train/cat/2.Jpg"),
-        std::string("train/dog/1.JPEG"), std::string("train/dog/2.jpeg"),
-        std::string("val/cat/1.pNG"), deep + "/1.jpg"}) {
+  for (const std::string& path : {std::string("train/cat/1.PNG"), std::string("train/cat/2.Jpg"),
+                                  std::string("train/dog/1.JPEG"), std::string("train/dog/2.jpeg"),
+                                  std::string("val/cat/1.pNG"), deep + "/1.jpg"}) {
     other.Put("pets/" + path, Shot(seed++));
   }
   EXPECT_EQ(Load(other, PetsSettings()).value().identity,
@@ -394,10 +394,15 @@ TEST_F(ImageCacheTest, WhatIsAskedIsPartOfWhatIsRemembered) {
 }
 
 TEST_F(ImageCacheTest, AYoungStateIsNotRemembered) {
-  const int64_t newest = StateOfTree(root_.Path("faces"), "").value().newest_unix_ns;
+  absl::Time newest = absl::InfinitePast();
+  for (const auto& entry : std::filesystem::directory_iterator(root_.Path("faces"))) {
+    struct stat about {};
+    ASSERT_EQ(stat(entry.path().c_str(), &about), 0);
+    newest = std::max(newest, absl::TimeFromTimespec(about.st_ctim));
+  }
   const auto load = [&](absl::Duration age) {
     return LoadImages(FacesSettings(), {.data_root = root_.path(), .cache = &cache_}, {},
-                      absl::FromUnixNanos(newest) + age);
+                      newest + age);
   };
   EXPECT_TRUE(load(absl::Milliseconds(1900)).ok());
   EXPECT_THAT(FilesOfCache(".source"), IsEmpty());

@@ -70,7 +70,8 @@ TEST(ArithmeticTest, StepsThatOverflowInFp16AreToldAndMoveNothing) {
 }
 
 TEST(ArithmeticTest, TheAverageIsWhatIsTestedHashedAndWritten) {
-  const Ran plain = RunOf(ShortRequest());
+  const TrainerRequest without = ShortRequest();
+  const Ran plain = RunOf(without);
   TrainerRequest request = ShortRequest();
   request.specification.train.average_decay = 0.5;
   const Ran averaged = RunOf(request);
@@ -83,7 +84,14 @@ TEST(ArithmeticTest, TheAverageIsWhatIsTestedHashedAndWritten) {
   for (const char* name : {"weights", "weights_at/1", "weights_at/2", "logits"}) {
     EXPECT_NE(averaged.Hash(name), plain.Hash(name)) << name;
   }
-  EXPECT_TRUE(SafetensorsFile::Open(request.work_directory + "/weights.safetensors").ok());
+  const auto average = SafetensorsFile::Open(request.work_directory + "/weights.safetensors");
+  const auto trained = SafetensorsFile::Open(without.work_directory + "/weights.safetensors");
+  ASSERT_TRUE(average.ok() && trained.ok()) << average.status() << trained.status();
+  EXPECT_NE(FloatsOf(*average, "conv1.weight"), FloatsOf(*trained, "conv1.weight"));
+  // Which are an average already.
+  for (const char* name : {"bn1.running_mean", "bn1.running_var", "bn3.running_mean"}) {
+    EXPECT_EQ(FloatsOf(*average, name), FloatsOf(*trained, name)) << name;
+  }
 }
 
 TEST(ArithmeticTest, AnAverageWithoutAStepIsTheInitialWeights) {

@@ -58,6 +58,24 @@ TEST(OwnImagesTest, AttributesAreLearntWithTheSameBitsFromTheCache) {
   EXPECT_NE(plain.outcome().environment.find(R"("examples_seen":16)"), std::string::npos);
 }
 
+// Only who has read them knows how many steps they make: two an epoch.
+TEST(OwnImagesTest, APokeBehindTheLastStepIsRefused) {
+  TrainerRequest request = OwnImages();
+  request.specification.Source(NoiseSource::kPoke).state = SourceState::kFixed;
+  request.specification.sources.poke_step = 3;
+  const Ran last = RunTrainer(request);
+  EXPECT_EQ(last.exit_code, 0) << last.output;
+  request.specification.sources.poke_step = 4;
+
+  const Ran ran = RunTrainer(request);
+
+  EXPECT_EQ(ran.exit_code, 10);
+  EXPECT_EQ(ran.outcome().cause, CauseClass::kBadSpecification);
+  EXPECT_EQ(ran.outcome().message,
+            "sources.poke.step: 4 asked, the training has 4 steps, counted from 0: the poke would "
+            "never happen");
+}
+
 TEST(OwnImagesTest, ABrokenPictureIsBadData) {
   const TrainerRequest request = OwnImages();
   const std::string path = request.data_root + "/own/7.jpg";

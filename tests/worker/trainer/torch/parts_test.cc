@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -230,6 +231,18 @@ TEST(PokeTest, FreeReachesEveryElementOfTheParameter) {
   EXPECT_EQ(drawn.size(), 432u);
 }
 
+// In the order of the network it is another one.
+TEST(PokeTest, WithoutAParameterItIsTheFirstWeightByName) {
+  const auto model = MakeModel({.name = "vit"}, {3, 32, 32, 10}, at::kCPU);
+  std::vector<std::string> names;
+  for (const NamedTensor& parameter : model->parameters()) {
+    if (parameter.value.dim() > 1) names.push_back(parameter.name);
+  }
+  ASSERT_EQ(names.front(), "patches.weight");
+  EXPECT_EQ(ResolvePoke(PokeSpecification(SourceState::kFixed), *model)->parameter,
+            *std::ranges::min_element(names));
+}
+
 TEST(PokeTest, UnknownParameterAndElementAreRefusedByName) {
   const auto model = FormulaModel();
   Specification specification = PokeSpecification(SourceState::kFixed);
@@ -443,12 +456,14 @@ class KernelWitness final : public Model {
   at::Tensor Forward(const at::Tensor& images, const ForwardPass&) const override {
     fixed_ = at::globalContext().deterministicAlgorithms() &&
              at::globalContext().deterministicCuDNN() && !at::globalContext().benchmarkCuDNN();
+    warns_ = at::globalContext().deterministicAlgorithmsWarnOnly();
     return at::zeros({images.size(0), 2});
   }
   bool fixed() const { return fixed_; }
+  bool warns() const { return warns_; }
 
  private:
-  mutable bool fixed_ = false;
+  mutable bool fixed_ = false, warns_ = false;
 };
 
 TEST_F(EvaluatorTest, KernelsThatAreFreeForTrainingAreFixedForTests) {
@@ -456,8 +471,12 @@ TEST_F(EvaluatorTest, KernelsThatAreFreeForTrainingAreFixedForTests) {
   const KernelWitness witness;
   EXPECT_TRUE(Predict({.batch_size = 6, .training = free}, witness).ok());
   EXPECT_TRUE(witness.fixed());
+  EXPECT_TRUE(witness.warns()) << "without the variable that vouches for cuBLAS";
   EXPECT_FALSE(at::globalContext().deterministicAlgorithms()) << "training goes on";
   EXPECT_TRUE(at::globalContext().benchmarkCuDNN());
+  EXPECT_TRUE(Predict({.batch_size = 6, .training = {.threads = 1}}, witness).ok());
+  EXPECT_TRUE(witness.fixed());
+  EXPECT_FALSE(witness.warns()) << "what does not repeat is no test";
   EXPECT_TRUE(CheckReadings(SetSwitches({.threads = 1})).ok());
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -318,6 +319,39 @@ TEST(MachineTest, NamesTheProcessorAndShowsNoForeignVariables) {
   EXPECT_FALSE(VariablesJson().contains("NOISEFLOOR_TOKEN"));
 }
 
+TEST(MachineTest, ShowsEveryVariableThatMayChangeBitsAsItIs) {
+  for (const char* name :
+       {"ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "MKL_CBWR", "OMP_DYNAMIC",
+        "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "CUBLAS_WORKSPACE_CONFIG", "CUDA_LAUNCH_BLOCKING",
+        "CUDNN_CONV_WSCAP_DBG", "NCCL_ALGO", "NVIDIA_TF32_OVERRIDE", "TORCH_CUDNN_V8_API_DISABLED",
+        "PYTORCH_CUDA_ALLOC_CONF", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES", "LD_BIND_NOT",
+        "THP_MEM_ALLOC_ENABLE"}) {
+    const char* const before = std::getenv(name);
+    const std::string kept = before == nullptr ? "" : before;
+    setenv(name, "a=b", 1);
+    EXPECT_EQ(VariablesJson().value(name, ""), "a=b") << name;
+    if (before == nullptr) {
+      unsetenv(name);
+    } else {
+      setenv(name, kept.c_str(), 1);
+    }
+  }
+}
+
+TEST(MachineTest, SaysWhichHostKernelAndImageItIs) {
+  utsname names = {};
+  ASSERT_EQ(uname(&names), 0);
+  setenv("NOISEFLOOR_IMAGE", "registry/trainer:1", 1);
+  const Json machine = MachineJson();
+  unsetenv("NOISEFLOOR_IMAGE");
+  EXPECT_EQ(machine["image"], "registry/trainer:1");
+  EXPECT_EQ(MachineJson()["image"], "");
+  EXPECT_EQ(machine["host"], names.nodename);
+  EXPECT_EQ(machine["kernel"],
+            std::string(names.sysname) + " " + names.release + " " + names.machine);
+  EXPECT_EQ(machine["cores_online"], sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 // The events that a reporter wrote, through a pipe.
 class ReporterTest : public testing::Test {
  protected:
@@ -463,6 +497,31 @@ TEST(OptionsTest, HelpAndVersionAreTextsToPrint) {
   EXPECT_EQ(Parse({"--version"}).text.substr(0, 19), "noisefloor-trainer ");
   EXPECT_NE(Parse({"--help"}).text.find("Exit codes: 0 done or diverged"), std::string::npos);
   EXPECT_EQ(Parse({"--help"}).text.back(), '\n');
+}
+
+TEST(OptionsTest, WhatIsNotSaidTheEnvironmentSays) {
+  const std::map<std::string, std::string> variables = {{"NOISEFLOOR_DATA", "/data"},
+                                                        {"NOISEFLOOR_CACHE", "/cache"},
+                                                        {"NOISEFLOOR_CHECKPOINTS", "/kept"},
+                                                        {"CUDA_VISIBLE_DEVICES", "GPU-1"}};
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  const Options unsaid = Parse({});
+  const Options said =
+      Parse({"--spec=s", "--work=w", "--data-root=/d", "--cache=/c", "--checkpoints=/k"});
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  EXPECT_FALSE(Parse({}).gpu) << "as a worker hides them from a processor's members";
+  EXPECT_TRUE(Parse({"--gpu"}).gpu);
+  for (const auto& [name, value] : variables) unsetenv(name.c_str());
+  EXPECT_FALSE(Parse({}).gpu);
+  EXPECT_TRUE(unsaid.gpu);
+  EXPECT_EQ(unsaid.mode, Options::Mode::kServe);
+  EXPECT_EQ(unsaid.data_root, "/data");
+  EXPECT_EQ(unsaid.cache, "/cache");
+  EXPECT_EQ(unsaid.checkpoints, "/kept");
+  EXPECT_EQ(said.mode, Options::Mode::kDirect);
+  EXPECT_EQ(said.data_root, "/d");
+  EXPECT_EQ(said.cache, "/c");
+  EXPECT_EQ(said.checkpoints, "/k");
 }
 
 TEST(OptionsTest, CheckpointsAreSecondsApartFromZeroToInfinity) {

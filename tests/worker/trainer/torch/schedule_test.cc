@@ -131,6 +131,9 @@ TEST(PrecisionOfDevicesTest, IsRefusedWhereThereIsNone) {
   EXPECT_TRUE(CheckPrecision("bf16", nullptr).ok());
   EXPECT_TRUE(CheckPrecision("bf16", h200).ok());
   EXPECT_TRUE(CheckPrecision("tf32", h200).ok());
+  for (const char* first : {"8.0", "10.0"}) {
+    EXPECT_TRUE(CheckPrecision("bf16", {{"compute_capability", first}}).ok()) << first;
+  }
   EXPECT_EQ(said("tf32", nullptr),
             "train.precision: tf32 is an arithmetic of GPUs, this is a processor");
   EXPECT_EQ(said("tf32", v100),

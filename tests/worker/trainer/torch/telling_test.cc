@@ -19,6 +19,7 @@
 
 #include "common/base/clock.h"
 #include "common/trainer_protocol/json.h"
+#include "worker/trainer/torch/facts/environment.h"
 #include "worker/trainer/torch/failure.h"
 #include "worker/trainer/torch/step/journal.h"
 #include "worker/trainer/torch/step/stopwatch.h"
@@ -105,6 +106,45 @@ TEST(MeasuredTest, OrdersOfArrivalAreCountedAndTheMostFrequentIsTold) {
   const Json measured = MeasuredJson(report);
   EXPECT_EQ(measured["arrival_orders_seen"], 3);
   EXPECT_EQ(measured["most_frequent_arrival_order"], 5);
+}
+
+// Behind the two notes that every environment has.
+TEST(NotesTest, SayWhichSourcesActOnNothing) {
+  const auto notes = [](const std::function<void(Specification&)>& change) {
+    Specification specification;
+    specification.train.shards = 2;
+    change(specification);
+    std::string all;
+    const Json json = NotesJson(specification, /*observed=*/true);
+    for (size_t i = 2; i < json.size(); ++i) all += json[i].get<std::string>() + ";";
+    return all;
+  };
+  const auto freed = [](NoiseSource source, const std::string& hardware_class, int64_t shards) {
+    return [=](Specification& s) {
+      s.Source(source).state = SourceState::kFree;
+      s.hardware_class = hardware_class;
+      s.train.shards = shards;
+    };
+  };
+  const std::string idle =
+      "kernels and autotune have no effect on a CPU with a fixed number of threads;";
+  EXPECT_EQ(notes([](Specification&) {}), "");
+  for (const NoiseSource source : {NoiseSource::kKernels, NoiseSource::kAutotune}) {
+    EXPECT_EQ(notes(freed(source, "", 1)), idle);
+    EXPECT_EQ(notes(freed(source, "cpu-amd-avx2", 1)), idle);
+    EXPECT_EQ(notes(freed(source, "nvidia-h200", 1)), "");
+  }
+  EXPECT_EQ(notes(freed(NoiseSource::kReduceOrder, "", 3)), "");
+  EXPECT_EQ(notes(freed(NoiseSource::kReduceOrder, "nvidia-h200", 2)),
+            "reduce_order is free but fewer than 3 shards add in only one way;");
+  const auto two_devices = [](const std::string& hardware_class) {
+    return [=](Specification& s) {
+      s.train.devices = 2;
+      s.hardware_class = hardware_class;
+    };
+  };
+  EXPECT_EQ(notes(two_devices("")), "train.devices: 2 copies of the weights on one processor;");
+  EXPECT_EQ(notes(two_devices("nvidia-h200-x2")), "");
 }
 
 TEST(EvaluationPlanTest, TestsHaveTheThreadsOfTheSpecificationWhateverWasDrawn) {
