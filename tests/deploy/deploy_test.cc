@@ -370,17 +370,18 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
 TEST_F(SetupTest, PythonsTorchFindsLibrariesThatStandInForThoseOfAGpu) {
   Pretend("programs/python3", R"sh(case "$*" in
   "-m pip --version") ;;
-  *numpy,torch) echo "$PYTHONPATH with $(ls "$LD_LIBRARY_PATH")" >&2;;
+  *numpy,torch,*)
+     echo "$PYTHONPATH compiled${PYTHONDONTWRITEBYTECODE:+ not} with $(ls "$LD_LIBRARY_PATH")" >&2;;
   -c*) ;;
   *) echo pip "$@" >>called; while [ "$1" != --target ]; do shift; done; mkdir -p "$2/torch/lib"
      touch "$2/torch/lib/libtorch_python.so";;
 esac)sh");
 
-  const Answer setup = Run("deploy/setup --python");
+  const Answer setup = Run("PYTHONDONTWRITEBYTECODE=1 deploy/setup --python");
 
   EXPECT_EQ(setup.code, 0) << setup.err;
   EXPECT_THAT(Content(checkout_.Path("called")), HasSubstr(" numpy=="));
-  EXPECT_THAT(setup.err, MatchesRegex(".*/cache/stacks/torch[^/]* with all.c\n"
+  EXPECT_THAT(setup.err, MatchesRegex(".*/cache/stacks/torch[^/]* compiled with all.c\n"
                                       "libcudnn.so.9\nsymbols\nversions\n"));
   EXPECT_THAT(setup.out, HasSubstr("setup: Python with torch: " + checkout_.Path("cache")));
 }

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -111,6 +112,21 @@ class SmallDisk final : public ForwardingDisk {
     SmallDisk& disk_;
     const std::unique_ptr<WritableFile> file_;
   };
+};
+
+// Notes which folders were synced and what was renamed.
+class NotingDisk final : public ForwardingDisk {
+ public:
+  absl::Status SyncFolder(const std::string& path) override {
+    done.push_back("sync " + path);
+    return ForwardingDisk::SyncFolder(path);
+  }
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    done.push_back("rename " + from);
+    return ForwardingDisk::Rename(from, to);
+  }
+
+  std::vector<std::string> done;
 };
 
 std::string Content(const std::string& path) {
@@ -267,6 +283,28 @@ TEST_F(TreeCacheTest, AfterASyncThatFailedAFileComesAnew) {
   EXPECT_THAT(source.asked, ElementsAre(Pair("a", 0)));
 }
 
+// Else a tree could be there after a power cut without some of its files.
+TEST_F(TreeCacheTest, EachFolderIsOnDiskBeforeTheTreeIsThereAndThenTheirs) {
+  Memory source(Files{{"a/b/one", "0123"}, {"a/c/two", "abc"}, {"d/three", "x"}});
+  NotingDisk disk;
+  ASSERT_TRUE(Bring(source, {CacheFolder(), kLimit, disk}).ok());
+
+  const std::string part = PartOf(source);
+  const auto renamed = std::ranges::find(disk.done, "rename " + part);
+  ASSERT_NE(renamed, disk.done.end());
+  for (const std::string folder : {"", "/a", "/a/b", "/a/c", "/d"}) {
+    // Behind what made it: the last one that knows all of its files.
+    const auto synced = std::find(disk.done.begin(), renamed, "sync " + part + folder);
+    EXPECT_NE(synced, renamed) << folder;
+  }
+  EXPECT_THAT(
+      std::vector<std::string>(renamed - 5, renamed),
+      testing::UnorderedElementsAre("sync " + part, "sync " + part + "/a", "sync " + part + "/a/b",
+                                    "sync " + part + "/a/c", "sync " + part + "/d"));
+  EXPECT_THAT(std::vector<std::string>(renamed + 1, disk.done.end()),
+              ElementsAre("sync " + CacheFolder() + "/trees"));
+}
+
 TEST_F(TreeCacheTest, WhileOneBringsItNobodyElseDoes) {
   Memory source(Files{{"a", "0123456789"}});
   Memory second(Files{{"a", "0123456789"}});
@@ -373,6 +411,36 @@ TEST_F(TreeCacheTest, TheLongestUnusedMakesRoomAndWhatIsInUseStays) {
   EXPECT_FALSE(IsInUse(path));
   EXPECT_TRUE(RemoveUnused(path));
   EXPECT_THAT(Trees(), ElementsAre(IdentityOf(fresh.tree())));
+}
+
+TEST_F(TreeCacheTest, WhatWasUsedLastStays) {
+  Memory first(Files{{"a", "0123456789"}});
+  Memory second(Files{{"b", "0123456789"}});
+  Memory third(Files{{"c", "0123456789"}});
+  const TreeCache cache = Cache(25);
+  for (Memory* source : {&first, &second}) {
+    const auto use = Bring(*source, cache);
+    ASSERT_TRUE(use.ok());
+    const timespec long_ago[2] = {{source == &first ? 100 : 200, 0},
+                                  {source == &first ? 100 : 200, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, use->path().c_str(), long_ago, 0), 0);
+  }
+  ASSERT_TRUE(cache.Find(IdentityOf(first.tree())).ok());
+
+  ASSERT_TRUE(Bring(third, cache).ok());
+
+  EXPECT_TRUE(cache.Find(IdentityOf(first.tree())).ok());
+  EXPECT_FALSE(cache.Find(IdentityOf(second.tree())).ok());
+}
+
+TEST_F(TreeCacheTest, ATreeThatJustFitsLetsTheOthersStay) {
+  Memory first(Files{{"a", "0123456789"}});
+  Memory second(Files{{"b", "0123456789"}});
+  ASSERT_TRUE(Bring(first, Cache(10)).ok()) << "as much as it may hold";
+  ASSERT_TRUE(Bring(second, Cache(20)).ok());
+  EXPECT_EQ(Trees().size(), 2u);
+  ASSERT_TRUE(Bring(first, Cache(20)).ok());
+  EXPECT_EQ(first.given, 10u);
 }
 
 // Of 25 bytes: 10 of another, 6 that are here, 4 that come.

@@ -16,7 +16,7 @@ using ::testing::ElementsAreArray;
 
 template <typename T>
 class NpyTypedTest : public ::testing::Test {};
-using Types = ::testing::Types<float, uint8_t, int32_t, int64_t>;
+using Types = ::testing::Types<float, uint8_t, int32_t, int64_t, double>;
 TYPED_TEST_SUITE(NpyTypedTest, Types);
 
 TYPED_TEST(NpyTypedTest, ValuesAndShapeAreReadBack) {
@@ -51,6 +51,23 @@ TEST(NpyTest, BytesAreThoseOfNumpy) {
   expected += std::string("\n\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40", 13);
 
   EXPECT_EQ(EncodeNpy(MakeTensorView<float>("", {1, 3}, values)).value(), expected);
+}
+
+// What numpy calls each type, and that a header as long as the bound is read.
+TEST(NpyTest, TypesHaveNumpysNames) {
+  const std::string_view names[] = {"<f4", "|u1", "<i4", "<i8", "<f8"};
+  const ElementType types[] = {ElementType::kFloat32, ElementType::kUint8, ElementType::kInt32,
+                               ElementType::kInt64, ElementType::kFloat64};
+  for (size_t i = 0; i < std::size(names); ++i) {
+    const std::string header = EncodeNpyHeader({types[i], {1}});
+    EXPECT_EQ(header.substr(10, 17), "{'descr': '" + std::string(names[i]) + "', ");
+    EXPECT_EQ(header.size() % 64, 0u);
+    EXPECT_EQ(DecodeNpyHeader(header)->header.type, types[i]);
+  }
+  std::string dictionary = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}";
+  dictionary.resize(4096, ' ');
+  std::string text("\x93NUMPY\x01\x00\x00\x10", 10);
+  EXPECT_EQ(DecodeNpyHeader(text + dictionary)->size_bytes, 4106u);
 }
 
 TEST(NpyTest, WrongTypeIsRefusedOnAccess) {

@@ -106,11 +106,30 @@ TEST(SafetensorsTest, WhatTheFormatCannotHoldIsNotWritten) {
   EXPECT_EQ(write({MakeTensorView<uint8_t>("u", {1}, byte)}),
             "tensor 'u' is uint8; expected float32 or int64");
   EXPECT_EQ(write({a, a}), "two entries named 'a'");
+  TensorView metadata = a;
+  metadata.name = "__metadata__";
+  EXPECT_EQ(write({metadata}), "two entries named '__metadata__'");
   EXPECT_EQ(write({MakeTensorView<float>("w", {2}, std::span(kFloats).first(1))}),
             "w: 4 bytes of values, expected 8 for float32 [2]");
   EXPECT_THAT(write({MakeTensorView<float>("\xff", {6}, kFloats)}),
               ::testing::StartsWith("a tensor's name is not UTF-8: "));
   EXPECT_FALSE(PathExists(scratch.Path("x")));
+}
+
+TEST(SafetensorsTest, WhatOthersWriteIsReadInWhateverOrderItLies) {
+  const std::string header = R"({"b":{"shape":[0,3],"dtype":"I64","data_offsets":[8,8]},)"
+                             R"("__metadata__":{"format":"pt"},)"
+                             R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}  )";
+  const std::string length(1, static_cast<char>(header.size()));
+  const std::string values("\0\0\x80\x3f\0\0\0\x40", 8);
+  const std::string content = length + std::string(7, '\0') + header + values;
+
+  const SafetensorsView view = ReadSafetensors(content, "x").value();
+
+  EXPECT_THAT(CopyValues<float>(*view.Find("a")).value(), ElementsAre(1.f, 2.f));
+  EXPECT_EQ(view.Find("b")->shape, (Shape{0, 3}));
+  EXPECT_THAT(CopyValues<int64_t>(*view.Find("b")).value(), ElementsAre());
+  EXPECT_EQ(view.metadata.at("format"), "pt");
 }
 
 TEST(SafetensorsTest, ValuesOfAnotherTypeAreNotCopied) {

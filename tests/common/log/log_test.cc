@@ -1,9 +1,12 @@
 #include "common/log/log.h"
 
+#include <cstdlib>
+#include <ctime>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace noisefloor {
@@ -50,6 +53,17 @@ TEST(LogTest, NotFiniteNumbersAreTextsInJson) {
             R"("event":"event","loss":"nan")");
 }
 
+TEST(LogTest, WhatCouldBeTakenForAnotherFieldIsQuoted) {
+  EXPECT_EQ(
+      KeyValue({{"a", "x=1"}, {"b", "c:\\d"}, {"c", "say\"so"}, {"d", "\x7f"}, {"e", "a:b/c"}}),
+      "event a=\"x=1\" b=\"c:\\\\d\" c=\"say\\\"so\" d=\"\\u007f\" e=a:b/c");
+}
+
+TEST(LogTest, WhatJsonCannotHoldBareIsEscaped) {
+  EXPECT_EQ(Json({{"why", "a \"b\"\\\n\t"}, {"seconds", 0.25}, {"count", -3}}),
+            R"("event":"event","why":"a \"b\"\\\n\u0009","seconds":0.25,"count":-3)");
+}
+
 TEST(LogTest, StatusesAreWrittenWhole) {
   EXPECT_EQ(KeyValue({{"error", InvalidInput("slots: 0")}}),
             "event error=\"INVALID_ARGUMENT: slots: 0\"");
@@ -74,6 +88,55 @@ TEST(LogTest, LinesBelowTheLevelAreNotWritten) {
   EXPECT_NE(text.find(R"("program":"test","level":"warning","event":"heard","n":1})"),
             std::string::npos)
       << text;
+}
+
+TEST(LogTest, EachLineSaysWhenInUtcAndHowBadItIs) {
+  setenv("TZ", "Asia/Tokyo", 1);
+  tzset();
+  const std::time_t before = std::time(nullptr);
+  for (const LogFormat format : {LogFormat::kKeyValue, LogFormat::kJson}) {
+    SetUpLog({.program = "test", .level = LogLevel::kDebug, .format = format});
+    testing::internal::CaptureStderr();
+    LogError("fell");
+    LogDebug("stood", {{"n", 1}});
+    const std::string text = testing::internal::GetCapturedStderr();
+    const bool json = format == LogFormat::kJson;
+    const std::string time = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z";
+    EXPECT_THAT(
+        text, testing::MatchesRegex(
+                  json ? "\\{\"time\":\"" + time +
+                             "\",\"program\":\"test\",\"level\":\"error\","
+                             "\"event\":\"fell\"\\}\n\\{.*\"level\":\"debug\",\"event\":\"stood\","
+                             "\"n\":1\\}\n"
+                       : time + " error fell\n" + time + " debug stood n=1\n"));
+    std::tm told = {};
+    ASSERT_NE(strptime(text.c_str() + (json ? 9 : 0), "%Y-%m-%dT%H:%M:%S", &told), nullptr);
+    EXPECT_GE(timegm(&told), before);
+    EXPECT_LE(timegm(&told), std::time(nullptr));
+  }
+  unsetenv("TZ");
+  tzset();
+}
+
+TEST(LogTest, OnlyWhatIsWrittenIsLogged) {
+  SetUpLog({.program = "test", .level = LogLevel::kError});
+  EXPECT_FALSE(IsLogged(LogLevel::kWarning));
+  EXPECT_TRUE(IsLogged(LogLevel::kError));
+  SetUpLog({.program = "test", .level = LogLevel::kOff});
+  EXPECT_FALSE(IsLogged(LogLevel::kError));
+}
+
+// The last one: the name stays.
+TEST(LogTest, WhoThisIsStandsLastInEachLineUnlessTheLineSaysIt) {
+  SetUpLog({.program = "test"});
+  NameInLog("worker", "before");
+  NameInLog("worker", "w 1");
+  testing::internal::CaptureStderr();
+  LogInfo("one", {{"n", 1}});
+  LogInfo("two", {{"worker", "w2"}, {"n", 1}});
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, testing::HasSubstr(" info one n=1 worker=\"w 1\"\n"));
+  EXPECT_THAT(text, testing::EndsWith(" info two worker=w2 n=1\n"));
 }
 
 }  // namespace

@@ -70,6 +70,10 @@ TEST(KnownStacksTest, ATrainerIsNamedAfterItsStackUnlessItIsTheDefault) {
   EXPECT_EQ(TrainerBeside("/opt/bin", "torch-2.7-cu126"),
             "/opt/bin/noisefloor-trainer-torch-2.7-cu126");
   EXPECT_EQ(StacksFolder("/cache"), "/cache/stacks");
+  const std::string home = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
+  setenv("HOME", "/home/somebody", 1);
+  EXPECT_EQ(StacksFolder(""), "/home/somebody/.cache/noisefloor/stacks");
+  setenv("HOME", home.c_str(), 1);
 }
 
 TEST_F(StacksTest, ACopyOfTheTrainerIsPutThereAndFollowsAnUpdate) {
@@ -79,8 +83,16 @@ TEST_F(StacksTest, ACopyOfTheTrainerIsPutThereAndFollowsAnUpdate) {
   ASSERT_TRUE(Place().ok());
   EXPECT_EQ(fs::last_write_time(At("stack/libexec/noisefloor-trainer")), written) << "equal";
   Put("bin/noisefloor-trainer-torch-2.7-cu126", "another");
+  fs::permissions(At("bin/noisefloor-trainer-torch-2.7-cu126"), fs::perms::owner_exec,
+                  fs::perm_options::add);
+  std::ifstream runs(At("stack/libexec/noisefloor-trainer"));  // As a member that trains has it.
   ASSERT_TRUE(Place().ok());
   EXPECT_EQ(Content("stack/libexec/noisefloor-trainer"), "another");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(runs), {}), "program");
+  EXPECT_NE(
+      fs::status(At("stack/libexec/noisefloor-trainer")).permissions() & fs::perms::owner_exec,
+      fs::perms::none);
+  EXPECT_EQ(std::distance(fs::directory_iterator(At("stack/libexec")), {}), 1) << "nothing beside";
 }
 
 TEST_F(StacksTest, AnotherVersionOrHalfAStackDoesNotCount) {

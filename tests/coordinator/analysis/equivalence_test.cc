@@ -47,6 +47,17 @@ TEST(EquivalencePowerTest, IsThatOfNormalTestsWithManyDraws) {
   EXPECT_EQ(EquivalencePower(1, 1, 1, true, false), 0);
 }
 
+// Two sides of three draws have the degrees of five pairs: by the root of 5 / 3 a wider margin has
+// the same power.
+TEST(EquivalencePowerTest, OfTwoSidesBothTellTheError) {
+  for (const bool one_sided : {false, true}) {
+    for (const double margin : {1.0, 1.6, 2.4}) {
+      EXPECT_NEAR(EquivalencePower(3, 1, margin * std::sqrt(5.0 / 3), false, one_sided),
+                  EquivalencePower(5, 1, margin, true, one_sided), 1e-9);
+    }
+  }
+}
+
 // Tails of Student's t from SciPy (stats.t.sf).
 TEST(EquivalenceTest, PIsTheLargerOfTwoOneSidedTests) {
   const Jackknifed a = MeanWithoutEach(std::vector<double>{1, 2, 3, 4});
@@ -109,6 +120,9 @@ TEST(DrawsToDecideTest, AreTheFewestThatHaveThePower) {
       }
     }
   }
+  // Three a side tell of 1.60 sqrt(5 / 3) standard deviations, see above; these are 3 / 1.294.
+  difference.paired = difference.one_sided = false;
+  EXPECT_EQ(DrawsToDecide(difference, 3), 3);
   EXPECT_FALSE(DrawsToDecide(difference, 0).has_value());
   EXPECT_FALSE(DrawsToDecide(difference, 1e-5).has_value()) << "more than a million";
 }

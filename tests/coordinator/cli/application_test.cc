@@ -3,7 +3,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
@@ -237,6 +240,24 @@ TEST(Watch, IsOpenedAgainWhereTooManyOthersWatch) {
   const Printed printed = line.Run({"watch", "s1", "--coordinator=" + coordinator.address()});
   EXPECT_EQ(printed.code, kDone) << printed.err;
   EXPECT_EQ(printed.out, "1/1 members  100 %\ns1 has ended: 1 member: 1 done\n");
+}
+
+TEST(Watch, GoesOnWhereItBrokeOffAndTellsNothingTwice) {
+  CannedAnswers answers;
+  answers.sweep.set_id(1);
+  answers.sweep.set_done(1);
+  answers.broken_watches = 1;
+  answers.resume_token = 7;
+  std::vector<uint64_t> places;
+  answers.on_resume = [&places](uint64_t token) { places.push_back(token); };
+  const CannedCoordinator coordinator(answers, true);
+  CommandLine line;
+  const Printed printed =
+      line.Run({"watch", "s1", "--output=json", "--coordinator=" + coordinator.address()});
+  EXPECT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_EQ(std::ranges::count(printed.out, '\n'), 1) << printed.out;
+  EXPECT_THAT(printed.out, HasSubstr("\"resume_token\":\"7\""));
+  EXPECT_THAT(places, ::testing::ElementsAre(0u, 7u));
 }
 
 TEST(ExitCodes, AnAnswerThatDidNotComeIsToldInWords) {

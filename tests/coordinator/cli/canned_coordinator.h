@@ -34,7 +34,11 @@ struct CannedAnswers {
   std::string explanation;
   std::string refusal;  // Of every request to change something.
   grpc::StatusCode refusal_code = grpc::StatusCode::FAILED_PRECONDITION;
-  int refused_watches = 0;         // The first ones find too many others.
+  int refused_watches = 0;                  // The first ones find too many others,
+  int broken_watches = 0;                   // and those after them end after their first message.
+  uint64_t resume_token = 0;                // Of each message of a watch.
+  std::function<void(uint64_t)> on_resume;  // Told from where each watch that begins goes on.
+  std::function<void(const v1::CollectGarbageRequest&)> on_collect;  // Nothing goes.
   std::function<void()> on_watch;  // Called when a watch begins, which then lasts until cancelled.
   // What each watch of a member tells; after it there are too many others, but after the last.
   std::vector<std::vector<v1::WatchMemberResponse>> member_watches;
@@ -123,6 +127,12 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     return {answers_.refusal_code, answers_.refusal};
   }
 
+  grpc::Status CollectGarbage(grpc::ServerContext*, const v1::CollectGarbageRequest* request,
+                              v1::CollectGarbageResponse*) override {
+    if (answers_.on_collect) answers_.on_collect(*request);
+    return grpc::Status::OK;
+  }
+
   grpc::Status GetSweep(grpc::ServerContext*, const v1::GetSweepRequest*,
                         v1::GetSweepResponse* response) override {
     *response->mutable_sweep() = answers_.sweep;
@@ -131,16 +141,22 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     return grpc::Status::OK;
   }
 
-  grpc::Status WatchSweep(grpc::ServerContext*, const v1::WatchSweepRequest*,
+  grpc::Status WatchSweep(grpc::ServerContext*, const v1::WatchSweepRequest* request,
                           grpc::ServerWriter<v1::WatchSweepResponse>* writer) override {
-    if (watches_++ < answers_.refused_watches) {
+    const int watch = watches_++;
+    if (watch < answers_.refused_watches) {
       return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many reads are waiting at once"};
     }
     if (answers_.on_watch) answers_.on_watch();
+    if (answers_.on_resume) answers_.on_resume(request->resume_token());
     v1::WatchSweepResponse news;
     *news.mutable_sweep() = answers_.sweep;
+    news.set_resume_token(answers_.resume_token);
     const bool ended = answers_.sweep.waiting() == 0 && answers_.sweep.leased() == 0;
     while (writer->Write(news)) {
+      if (watch < answers_.refused_watches + answers_.broken_watches) {
+        return {grpc::StatusCode::RESOURCE_EXHAUSTED, "it ends here"};
+      }
       if (ended) return grpc::Status::OK;
     }
     return grpc::Status::CANCELLED;

@@ -58,6 +58,7 @@ class CommandLine {
   void SetAccess(AccessPlaces places) { places_ = std::move(places); }
   void SetCoordinator(std::string address) { coordinator_ = std::move(address); }
   void SetUser(std::string name) { user_ = std::move(name); }
+  void SetCache(std::string folder) { cache_ = std::move(folder); }
 
   Printed Run(const std::vector<std::string>& arguments) {
     std::ostringstream out;
@@ -94,6 +95,7 @@ class CommandLine {
         .access_places = places_,
         .user = user_,
         .default_data_root = home_ + "/data",
+        .default_cache = cache_,
         .in = typed_ ? &*typed_ : nullptr,
         .in_is_terminal = typed_.has_value(),
     };
@@ -117,6 +119,7 @@ class CommandLine {
   AccessPlaces places_;
   std::string coordinator_;
   std::string user_;
+  std::string cache_;
 };
 
 }  // namespace noisefloor::cli

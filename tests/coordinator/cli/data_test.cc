@@ -1,8 +1,10 @@
 // Downloads from a web server in this process.
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -118,10 +120,16 @@ TEST_F(DownloadTest, BringsTheWholeFileAndReportsProgress) {
 
 TEST_F(DownloadTest, GoesOnAfterThePartThatIsThere) {
   HavePart(kContent.substr(0, 5000));
-  const absl::Status status = Download(Request("whole"));
+  DownloadRequest request = Request("whole");
+  std::pair<uint64_t, uint64_t> most;
+  request.progress = [&](uint64_t received, uint64_t total) {
+    most = std::max(most, std::pair(received, total));
+  };
+  const absl::Status status = Download(request);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(Content(File()), kContent);
   EXPECT_EQ(server_.range(), "bytes=5000-");
+  EXPECT_EQ(most, std::pair(kContent.size(), kContent.size())) << "with what was there";
 }
 
 TEST_F(DownloadTest, BeginsAnewWhenTheServerCannotGoOn) {

@@ -48,6 +48,13 @@ TEST(DoctorMachine, CoresAreKnownByWhatTheyHold) {
                                   HasSubstr(home.path() + "/dump.1")));
 }
 
+TEST(DoctorMachine, OfManyCrashesTheFirstAreNamedAndAllCount) {
+  std::vector<CrashFile> files;
+  for (int i = 0; i < 7; ++i) files.push_back({"/c" + std::to_string(i), 1'000'000});
+  EXPECT_EQ(JudgeCrashes({"core", true}, files).text,
+            "7 files (7.0 MB) of programs that crashed: /c0, /c1, /c2, /c3, /c4 and 2 more");
+}
+
 TEST(DoctorMachine, OfAFolderForAllProgramsOnlyOursCount) {
   const TempHome home;
   const TempHome cores;
@@ -60,6 +67,7 @@ TEST(DoctorMachine, OfAFolderForAllProgramsOnlyOursCount) {
   ASSERT_EQ(files.size(), 1u);
   EXPECT_EQ(files[0].path, cores.path() + "/core.noisefloor-work.12");
   EXPECT_EQ(files[0].bytes, 1000u);
+  EXPECT_EQ(FindCrashFiles({cores.path()}, rule).size(), 2u) << "in ours all count, each once";
 }
 
 TEST(DoctorMachine, WhatBecomesOfACrashIsTold) {

@@ -89,6 +89,19 @@ TEST(Export, WritesMembersStudyPredictionsAndWeights) {
   EXPECT_THAT(printed.out, HasSubstr("7 files of predictions, weights and test sets"));
 }
 
+TEST(Export, AsJsonSaysHowMuchItWrote) {
+  CommandLine line(OneMember());
+  const Printed printed =
+      line.Run({"export", "s1", "--to=" + line.home() + "/out", "--output=json"});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  const auto told = nlohmann::json::parse(printed.out);
+  EXPECT_EQ(told["members"], 1);
+  EXPECT_EQ(told["artifacts"], 7) << "all but the log";
+  EXPECT_EQ(told["artifact_bytes"], "115") << "\"the \" and the name of its kind, of each";
+  EXPECT_EQ(told["collected"], 0);
+  EXPECT_EQ(told["page"], true);
+}
+
 TEST(Export, WritesATestSetOnceWhoeverKeptIt) {
   CannedAnswers answers = OneMember();
   v1::Member second = answers.members[0];
@@ -192,8 +205,11 @@ TEST(Export, ReplacesOnlyWhatItWroteAndOnlyWhenForced) {
   EXPECT_THAT(line.Run({"export", "s1", "--to=" + to}).err,
               HasSubstr("an earlier export lies there; --force replaces it"));
   std::ofstream(to + "/members.json") << "old";
+  std::ofstream(to + "/predictions/s1c9r9.npy") << "of a member that is no more";
   EXPECT_EQ(line.Run({"export", "s1", "--to=" + to, "--force"}).code, kDone);
   EXPECT_NE(Content(to + "/members.json"), "old");
+  EXPECT_FALSE(fs::exists(to + "/predictions/s1c9r9.npy"));
+  EXPECT_THAT(FilesBelow(line.home()), Not(Contains(HasSubstr("s1c9r9"))));
 }
 
 // A mount, or where we are, cannot be replaced by a folder beside it.

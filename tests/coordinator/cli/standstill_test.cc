@@ -13,6 +13,7 @@ namespace noisefloor::cli {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::IsEmpty;
 
 v1::WorkerSummary Worker(const std::string& name, const std::vector<std::string>& classes) {
@@ -97,6 +98,30 @@ TEST(StandstillTest, AClassThatNobodyOffersIsNamedThoughOthersTrain) {
                           "offer cpu-intel-avx2, cpu-intel-sse"));
 }
 
+TEST(StandstillTest, AStackThatNobodyOffersIsNamedWithWhatIsWithheld) {
+  v1::WorkerSummary box = Worker("box", {"nvidia-h200"});
+  const auto withhold = [&box](const std::string& what, const std::string& hardware,
+                               const std::string& stack) {
+    v1::Withheld& withheld = *box.mutable_inventory()->add_withheld();
+    withheld.set_what(what);
+    withheld.set_hardware_class(hardware);
+    withheld.set_stack(stack);
+    withheld.set_reason("it burns");
+  };
+  withhold("GPU-1", "nvidia-h200", "old");
+  withhold("GPU-2", "nvidia-h200", "torch");
+  withhold("GPU-3", "nvidia-t4", "old");
+  withhold("GPU-4", "", "");
+  v1::Member member = Waiting("s1c0r0", "nvidia-h200");
+  member.set_stack("old");
+  Asked asked({.members = {member}, .workers = {box}});
+  Standstill standstill(asked.context(), asked.connection(), 1);
+  EXPECT_THAT(standstill.News(Counts(1, 1, 1, 0), absl::ZeroDuration()),
+              ElementsAre("members wait for nvidia-h200 with stack old, which no connected worker "
+                          "offers; they offer nvidia-h200; box withholds GPU-1 from old as "
+                          "nvidia-h200: it burns; box withholds GPU-4: it burns"));
+}
+
 TEST(StandstillTest, WhatStandsIsExplainedAfterSecondsAndOnlyOnce) {
   CannedAnswers answers{.members = {Waiting("s1c0r0", "cpu-intel-sse")},
                         .workers = {Worker("box", {"cpu-intel-sse"})}};
@@ -129,6 +154,36 @@ TEST(StandstillTest, OtherSweepsOfTheSameRunAreNamedOnce) {
                           "`bin/noisefloor run SWEEP.yaml --coordinator=" +
                               asked.address() + "` with its sweep file goes on with it",
                           testing::StartsWith("s1 tiny (4 members")));
+}
+
+TEST(StandstillTest, OfOtherSweepsOnesPriorityDecidesWhoGoesFirst) {
+  std::vector<v1::SweepSummary> sweeps = {Counts(3, 2, 0, 0), Counts(2, 1, 0, 0),
+                                          Counts(1, 4, 0, 0)};
+  sweeps[0].set_priority(6);
+  sweeps[1].set_priority(5);
+  sweeps[2].set_priority(4);
+  Asked asked({.sweeps = sweeps});
+  OtherSweeps others;
+  EXPECT_THAT(others.News(asked.connection(), 2),
+              ElementsAre(EndsWith("what can be trained here of it goes first"),
+                          EndsWith("what can be trained here of it comes last")));
+}
+
+TEST(StandstillTest, OfManyCausesTheCommonestAreTold) {
+  CannedAnswers answers;
+  for (int i = 0; i < 7; ++i) {
+    answers.members.push_back(Failed("s1c0r" + std::to_string(i), "bug", std::to_string(i)));
+  }
+  answers.members.push_back(Failed("s1c0r7", "", ""));
+  answers.members.push_back(Failed("s1c0r8", "", ""));
+  answers.explanation = "s1c0r7 failed.";
+  Asked asked(answers);
+  const auto why = WhyMembersFailed(asked.connection(), 1);
+  ASSERT_TRUE(why.ok()) << why.status();
+  ASSERT_EQ(why->size(), 6u);
+  EXPECT_EQ(why->front(), "s1c0r7 failed. So did 1 more.");
+  EXPECT_EQ(why->at(4), "1 member failed, bug: 3 (s1c0r3)");
+  EXPECT_EQ(why->back(), "and 3 more causes");
 }
 
 TEST(StandstillTest, FailuresAreToldByTheirCauses) {

@@ -6,6 +6,7 @@
 
 #include "coordinator/live/gateway.h"
 #include "coordinator/store/blob_store.h"
+#include "coordinator/web/page_bundle.h"
 #include "noisefloor/v1/access.pb.h"
 #include "tests/coordinator/live/live_fixture.h"
 
@@ -45,7 +46,7 @@ class LiveAnswersTest : public LiveTest {
     if (!status.ok()) return status;
     return got;
   }
-  // A sweep of one member, done with these weights.
+  // A sweep of one member, done with these weights, which pass for its log as well.
   void Train(const std::string& name, const std::string& weights) {
     ScriptedWorker worker(*workers_, "box", 7);
     ASSERT_TRUE(Submit(SmallSweep(name, 1)).ok());
@@ -56,8 +57,9 @@ class LiveAnswersTest : public LiveTest {
       parts.push_back(Piece(weights.substr(i, kPieceBytes)));
     }
     ASSERT_TRUE(Upload(*workers_, parts).ok());
-    v1::SessionRequest finish = ScriptedWorker::Finish(lease, 0, {weights, weights});
+    v1::SessionRequest finish = ScriptedWorker::Finish(lease, 0, {weights, weights, weights});
     finish.mutable_finished()->mutable_outcome()->mutable_artifacts(1)->set_kind("weights-3");
+    finish.mutable_finished()->mutable_outcome()->mutable_artifacts(2)->set_kind("log");
     ASSERT_TRUE(worker.Send(finish));
     ASSERT_TRUE(worker.Settled().accepted());
   }
@@ -239,6 +241,10 @@ TEST_F(LiveAnswersTest, AStudyComesAsItIs) {
     EXPECT_TRUE(got.body == *direct) << form.name;
     EXPECT_NE(got.body, "");
   }
+  if (web::PageScript().empty()) return;  // Built without the report page.
+  const Got page = Get("/api/GetStudy?sweep_id=1&form=FORM_PAGE");
+  EXPECT_EQ(page.Header("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_EQ(page.Header("Content-Disposition"), "") << "it is shown";
 }
 
 TEST_F(LiveAnswersTest, AStudyThatThereIsNotIsAnError) {
@@ -262,6 +268,10 @@ TEST_F(LiveAnswersTest, AFileComesInPiecesAndWhole) {
   EXPECT_EQ(got.Header("Content-Disposition"), "attachment; filename=s1c0r0-weights.safetensors");
   EXPECT_EQ(Get("/api/GetArtifact?member=s1c0r0&kind=weights-3").Header("Content-Disposition"),
             "attachment; filename=s1c0r0-weights-3.safetensors");
+  const Got log = Get("/api/GetArtifact?member=s1c0r0&kind=log");
+  EXPECT_EQ(log.Header("Content-Type"), "text/plain; charset=utf-8");
+  EXPECT_EQ(log.Header("Content-Disposition"), "") << "it is shown";
+  EXPECT_THAT(log.Header("Content-Security-Policy"), HasSubstr("sandbox"));
   httplib::Client client(page_.address.host, page_.address.port);
   const auto head = client.Head("/api/GetArtifact?member=s1c0r0&kind=weights", Bearer(page_.token));
   ASSERT_TRUE(head);
@@ -285,10 +295,18 @@ TEST(ErrorAnswer, HasTheStatusThatHttpHasForIt) {
   using Code = absl::StatusCode;
   const auto status = [](Code code) { return live::ErrorAnswer(MakeError(code, "why")).status; };
   EXPECT_EQ(status(Code::kInvalidArgument), 400);
+  EXPECT_EQ(status(Code::kOutOfRange), 400);
+  EXPECT_EQ(status(Code::kUnauthenticated), 401);
+  EXPECT_EQ(status(Code::kPermissionDenied), 403);
   EXPECT_EQ(status(Code::kNotFound), 404);
+  EXPECT_EQ(status(Code::kAborted), 409);
   EXPECT_EQ(status(Code::kAlreadyExists), 409);
   EXPECT_EQ(status(Code::kFailedPrecondition), 409);
   EXPECT_EQ(status(Code::kInternal), 500);
+  for (const Code code : {Code::kResourceExhausted, Code::kUnavailable, Code::kCancelled}) {
+    EXPECT_EQ(status(code), 503) << "it may be asked again";
+  }
+  EXPECT_EQ(status(Code::kDeadlineExceeded), 504);
 }
 
 }  // namespace

@@ -182,6 +182,8 @@ TEST_F(LiveEventsTest, AMemberIsWatchedFromAStepOfALease) {
   }
   EXPECT_THAT(steps, ElementsAre(1, 2));
   EXPECT_EQ(seen, std::to_string(lease) + ":1") << "of the last step more may come";
+  EventReader quiet(page_, "/api/WatchMember?member=s1c0r0", std::to_string(lease) + ":2");
+  EXPECT_EQ(quiet.Next().id, std::to_string(lease) + ":2") << "nothing was measured since";
 
   steps.clear();
   EventReader later(page_, "/api/WatchMember?member=s1c0r0", std::to_string(lease) + ":1");

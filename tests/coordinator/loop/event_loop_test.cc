@@ -186,6 +186,42 @@ TEST_F(LoopTest, ACancelThatMeetsTheFullDiskChangesNothing) {
   EXPECT_EQ(sqlite_->Recover()->sweeps[0].cells[0].members[1].state, MemberState::kWaiting);
 }
 
+// The first piece of each finds nothing to write: begun now, it would be done when there is room
+// again, and nobody could be told before.
+TEST_F(LoopTest, OnAFullDiskNothingIsBegunThatWouldWriteLater) {
+  sweep::Sweep many = MakeSweep({"control"}, 1);
+  many.blocks = 100;
+  const auto call = [this](const std::string& name, CallEvent event) {
+    loop_->Call(std::move(event), [this, name](const CallResult& result) {
+      journal_.Add(name + ": " + InWords(result.status));
+    });
+  };
+  call("to cancel", test::Submit(many));
+  call("to wait", test::Submit(many));
+  Cancel("cancel");
+  ASSERT_TRUE(journal_.Await("cancel: OK"));
+  ASSERT_TRUE(journal_.Await("to wait: OK"));
+  Start({}, {.most_at_once = 1});  // A piece looks at 64 cells.
+  store_->Fail(Full());
+  Submit("full");
+  ASSERT_TRUE(journal_.Await("full: " + kRefused));
+
+  Cancel("cancel again");
+  call("retry", scheduler::SweepRetried{0, SweepId{2}, ""});
+  scheduler::SweepExtended extended;
+  extended.sweep = SweepId{2};
+  extended.from_sha256 = sweep::CanonicalText(many);
+  extended.content = many;
+  extended.content.replicates = 2;
+  extended.specification_sha256 = sweep::CanonicalText(extended.content);
+  call("extend", extended);
+  EXPECT_EQ(Found("nobody's"), "NOT_FOUND: no such request") << "all has been looked at";
+
+  for (const std::string name : {"cancel again", "retry", "extend"}) {
+    EXPECT_TRUE(journal_.Has(name + ": " + kRefused)) << name;
+  }
+}
+
 TEST_F(LoopTest, LeasesGivenBeforeTheDiskWasFullAreKeptAndTheirEndIsTakenLater) {
   Submit("submit");
   Connect(1);

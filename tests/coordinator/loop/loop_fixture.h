@@ -149,11 +149,12 @@ class LoopTest : public testing::Test {
     loop_.reset();
   }
 
-  void Start(EventLoopOptions options) {
+  void Start(EventLoopOptions options,
+             const scheduler::Options& decides = {.lease_ttl = absl::Hours(1)}) {
     loop_.reset();
     options.storage_retry = absl::Milliseconds(20);
     const absl::Time now = clock_.Now();
-    auto scheduler = RecoverScheduler(*store_, {.lease_ttl = absl::Hours(1)}, now);
+    auto scheduler = RecoverScheduler(*store_, decides, now);
     ASSERT_TRUE(scheduler.ok()) << scheduler.status();
     loop_ = std::make_unique<EventLoop>(
         EventLoop::Parts{*store_, links_, clock_, [](const std::set<SweepId>&) {},

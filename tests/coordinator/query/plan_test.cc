@@ -54,7 +54,8 @@ TEST_F(PlanTest, APlanTakesItsTimeFromEndedMembers) {
   EXPECT_TRUE(plan->plans[0].control);
   EXPECT_EQ(plan->plans[0].detectable_sd_ratio, 0) << "a control spreads nowhere";
   EXPECT_EQ(plan->plans[1].detectable_sd_ratio, 0) << "of three draws none up to 100";
-  EXPECT_GT(plan->plans[1].detectable_mean_shift, 1);
+  EXPECT_EQ(plan->plans[0].detectable_mean_shift, 0);
+  EXPECT_EQ(plan->plans[1].detectable_mean_shift, *analysis::DetectableMeanDifference(3, 1));
   EXPECT_THAT(plan->warnings, Each(HasSubstr("algo frees")));  // What acts on nothing.
 }
 

@@ -1,5 +1,6 @@
 // Axes, plans and classes set against each other: what is compared with what, and what is said.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "coordinator/analysis/spread.h"
 #include "coordinator/report/export.h"
 #include "coordinator/report/study_json.h"
 #include "coordinator/report/table.h"
@@ -181,6 +183,57 @@ TEST(ContrastsTest, ASettingThatDivergedDoesNotTakeTheOthersWithIt) {
   EXPECT_THAT(axis.cells_b, ElementsAre(2u));
 }
 
+// Two draws of the first point must not thin out the six of the second.
+TEST(ContrastsTest, TheSettingWithMostDrawsComesFirst) {
+  TinyStudy tiny(kContrastExamples, 4);
+  for (const char* epochs : {"1", "2"}) {
+    for (const char* hardware : {"cpu-a", "cpu-b"}) {
+      tiny.AddCell("algo", Algo(), hardware, 0, {{"train.epochs", epochs}});
+      AddReplicates(tiny, epochs[0] == '1' ? 2 : 6, 10, static_cast<uint64_t>(hardware[4]));
+    }
+  }
+  const Study study = BuildStudy(tiny.input);
+  const auto hardware = std::ranges::find(study.contrasts, "hardware", &Contrast::subject);
+  ASSERT_NE(hardware, study.contrasts.end());
+  EXPECT_EQ(hardware->draws, 6);
+  EXPECT_EQ(hardware->left_out, 1);
+  EXPECT_EQ(hardware->over, "epochs=2");
+  EXPECT_THAT(hardware->cells_a, ElementsAre(2u));
+}
+
+TEST(ContrastsTest, ClassesAreComparedOnEachStackAndStacksOnEachClass) {
+  TinyStudy tiny(kContrastExamples, 4);
+  int64_t errors = 10;
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    for (const char* stack : {"ours", "theirs"}) {
+      tiny.AddCell("algo", Algo(), hardware).stack = stack;
+      AddReplicates(tiny, 4, errors, static_cast<uint64_t>(errors));
+      errors *= 2;
+    }
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.contrasts.size(), 2u);
+  const auto top1 = [&](size_t cell) { return *study.cohorts[cell].accuracy.value; };
+  const Contrast& hardware = study.contrasts[0];
+  EXPECT_EQ(hardware.question, Question::kHardware);
+  EXPECT_EQ(hardware.settings, 2);
+  EXPECT_FALSE(hardware.stacks_differ);
+  EXPECT_THAT(hardware.cells_a, ElementsAre(0u, 1u));
+  EXPECT_THAT(hardware.cells_b, ElementsAre(2u, 3u));
+  EXPECT_NEAR(*FigureOf(hardware, "accuracy").estimate.value,
+              (top1(2) + top1(3)) / 2 - (top1(0) + top1(1)) / 2, 1e-12);
+  const Contrast& stack = study.contrasts[1];
+  EXPECT_EQ(stack.question, Question::kStack);
+  EXPECT_EQ(stack.a, "ours");
+  EXPECT_EQ(stack.settings, 2);
+  EXPECT_THAT(stack.cells_a, ElementsAre(0u, 2u));
+  EXPECT_THAT(stack.cells_b, ElementsAre(1u, 3u));
+  EXPECT_NEAR(*FigureOf(stack, "accuracy").estimate.value,
+              (top1(1) + top1(3)) / 2 - (top1(0) + top1(2)) / 2, 1e-12);
+}
+
 TEST(ContrastsTest, PlansWithTheSameDrawsArePaired) {
   TinyStudy tiny(kContrastExamples, 4);
   tiny.AddCell("algo", Algo(), "cpu-a");
@@ -231,11 +284,29 @@ TEST(ContrastsTest, WhereABlockIsADrawTheBlocksAreCompared) {
     }
   }
 
-  const Contrast contrast = BuildStudy(tiny.input).contrasts.at(0);
+  const Study study = BuildStudy(tiny.input);
 
+  const Contrast& contrast = study.contrasts.at(0);
   EXPECT_TRUE(contrast.paired);
   EXPECT_EQ(contrast.draws, 3);  // Blocks, not nine replicates.
   EXPECT_EQ(FigureOf(contrast, "churn").estimate.n, 3);
+  double churn[] = {0, 0};
+  double top1[] = {0, 0};
+  double variance[] = {0, 0};
+  for (size_t cell = 0; cell < 6; ++cell) {
+    std::vector<double> of_block;
+    for (size_t r = 0; r < 3; ++r) {
+      of_block.push_back(tiny.input.members[3 * cell + r].final_metrics.at("top1"));
+    }
+    const size_t side = cell / 3;
+    churn[side] += *study.cohorts[cell].churn.value / 3;
+    top1[side] += analysis::MeanOf(of_block) / 3;
+    variance[side] += std::pow(analysis::SdOf(of_block), 2) / 3;
+  }
+  EXPECT_NEAR(*FigureOf(contrast, "churn").estimate.value, churn[1] - churn[0], 1e-12);
+  EXPECT_NEAR(*FigureOf(contrast, "accuracy").estimate.value, top1[1] - top1[0], 1e-12);
+  EXPECT_NEAR(*FigureOf(contrast, "accuracy_sd").estimate.value,
+              std::sqrt(variance[1] / variance[0]), 1e-9);
   EXPECT_EQ(FigureOf(contrast, "accuracy_sd").estimate.n, 3);
   EXPECT_THAT(contrast.held, ElementsAre("init", "data_order", "augment", "dropout"));
 }

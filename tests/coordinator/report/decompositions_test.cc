@@ -94,6 +94,66 @@ TEST(DecompositionsTest, ACrossingTellsWhatEachSourceDoes) {
                                 HasSubstr("init alone "), HasSubstr("with all it acts through "),
                                 HasSubstr("adds up to ")));
   EXPECT_THAT(study.headlines, Contains(churn.text));
+  // The variance of top-1, of the two pairs of each block that have nothing in common.
+  double variance = 0;
+  for (size_t first = 0; first < 96; first += 4) {
+    const auto half_square = [&](size_t i, size_t j) {
+      const auto top1 = [&](size_t m) {
+        return tiny.input.members[first + m].final_metrics.at("top1");
+      };
+      return std::pow(top1(i) - top1(j), 2) / 2;
+    };
+    variance += (half_square(0, 3) + half_square(1, 2)) / 2 / 24;
+  }
+  EXPECT_NEAR(*study.decompositions[1].whole.value, variance, 1e-12);
+}
+
+TEST(DecompositionsTest, OfUnderTrainedMembersItIsNoFinding) {
+  TinyStudy tiny(kCrossedExamples, 2);
+  AddCrossing(tiny, 24);
+  tiny.input.sweep.reference_accuracy = 0.95;
+  const Study study = BuildStudy(tiny.input);
+  EXPECT_TRUE(study.decompositions.at(0).under_trained);
+  EXPECT_THAT(study.headlines, Not(Contains(study.decompositions[0].text)));
+}
+
+// Each has the same draws as the others.
+TEST(DecompositionsTest, ClassesAndPointsOfTheAxesAreTakenApartByThemselves) {
+  TinyStudy tiny(kCrossedExamples, 2);
+  for (int k = 0; k < 3; ++k) AddCrossing(tiny, 3);
+  for (size_t block = 0; block < 3; ++block) {
+    tiny.input.cells[3 + block].hardware = "cpu-b";
+    tiny.input.cells[6 + block].axes = Rate("0.2");
+  }
+  const Study study = BuildStudy(tiny.input);
+  ASSERT_EQ(study.decompositions.size(), 9u);
+  for (const SourceDecomposition& of : study.decompositions) EXPECT_EQ(of.members, 12);
+}
+
+TEST(DecompositionsTest, OfManyTrainingsTheFirstOfABlockAreTakenApart) {
+  TinyStudy tiny(8, 2);
+  tiny.AddCell("crossed", Both(), "cpu-a");
+  Draws draws(5);
+  for (uint32_t r = 0; r < 402; ++r) {
+    std::vector<int16_t> answers;
+    for (int64_t x = 0; x < 8; ++x) answers.push_back(static_cast<int16_t>(draws.Below(2)));
+    MemberInput& member = tiny.AddMember(answers);
+    member.lanes[NoiseSource::kInit] = {0, r / 21 + 1};
+    member.lanes[NoiseSource::kDataOrder] = {0, r % 21 + 1};
+  }
+  const SourceDecomposition churn = BuildStudy(tiny.input).decompositions.at(0);
+  EXPECT_EQ(churn.members, 400);
+  EXPECT_EQ(churn.left_out, 2);
+}
+
+// Dropout is free where nothing is dropped: each member has another draw of it, to no effect.
+TEST(DecompositionsTest, WhatActsOnNothingIsNoFactor) {
+  TinyStudy tiny(kCrossedExamples, 2);
+  AddCrossing(tiny, 3, "crossed",
+              StatesWithFree({NoiseSource::kInit, NoiseSource::kDataOrder, NoiseSource::kDropout}));
+  for (CellInput& cell : tiny.input.cells) cell.idle[NoiseSource::kDropout] = "nothing is dropped";
+  EXPECT_THAT(BuildStudy(tiny.input).decompositions.at(0).factors,
+              ElementsAre("init", "data_order"));
 }
 
 // Plans of one source and one of all, from the same lanes, are one design.

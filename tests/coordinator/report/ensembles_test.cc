@@ -106,6 +106,58 @@ TEST(EnsemblesTest, MixingIsOfTheReplicatesThatBothSidesHave) {
   EXPECT_EQ(study.ensembles.mixing[0].label, study.hardware.at(0).label);
 }
 
+TEST(EnsemblesTest, OfManyReplicatesTheFirstEightAreMixed) {
+  TinyStudy tiny(kEnsembleExamples, kEnsembleClasses);
+  Draws draws(5);
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    AddCell(tiny, draws, "algo", Algo(), hardware, 10);
+  }
+  const Study study = BuildStudy(tiny.input);
+  auto a = LogitsOf(tiny, 0);
+  auto b = LogitsOf(tiny, 1);
+  a.resize(8);
+  b.resize(8);
+  ExpectEqual(study.ensembles.mixing.at(0).gain, analysis::GainOfMixing(a, b, kEnsembleClasses));
+}
+
+TEST(EnsemblesTest, StacksAreMixedAsClassesAre) {
+  TinyStudy tiny(kEnsembleExamples, kEnsembleClasses);
+  Draws draws(6);
+  for (const char* stack : {"ours", "theirs"}) {
+    AddCell(tiny, draws, "algo", Algo(), "cpu-a", 5);
+    tiny.input.cells.back().stack = stack;
+  }
+  const Study study = BuildStudy(tiny.input);
+  ASSERT_EQ(study.ensembles.mixing.size(), 1u);
+  EXPECT_EQ(study.ensembles.mixing[0].label, study.stacks.at(0).label);
+}
+
+// Replicates of two classes have no draw in common where no seed is free: no pair is left out.
+TEST(EnsemblesTest, WithoutAFreeSeedNothingIsMixed) {
+  TinyStudy tiny(kEnsembleExamples, kEnsembleClasses);
+  Draws draws(7);
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    AddCell(tiny, draws, "impl", Impl(), hardware, 5);
+  }
+  const Study study = BuildStudy(tiny.input);
+  EXPECT_EQ(study.ensembles.cohorts.size(), 2u);
+  EXPECT_TRUE(study.ensembles.mixing.empty());
+}
+
+TEST(EnsemblesTest, MembersThatShareDrawsMakeNone) {
+  TinyStudy tiny(kEnsembleExamples, kEnsembleClasses);
+  Draws draws(8);
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    AddCell(tiny, draws, "crossed", Algo(), hardware, 6);
+  }
+  for (MemberInput& member : tiny.input.members) {
+    member.lanes[NoiseSource::kInit].number = member.replicate / 2 + 1;
+  }
+  const Study study = BuildStudy(tiny.input);
+  EXPECT_TRUE(study.ensembles.cohorts.empty());
+  EXPECT_TRUE(study.ensembles.mixing.empty());
+}
+
 TEST(EnsemblesTest, OfSeveralBlocksNothingIsMixed) {
   TinyStudy tiny(kEnsembleExamples, kEnsembleClasses);
   Draws draws(4);

@@ -1,4 +1,6 @@
 // Of how many draws each figure of a gate is, and what is said of those without an interval.
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -15,8 +17,11 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // Churn and the shift need predictions, top-1 does not.
 TEST(GateDrawsTest, EachFigureSaysOfHowManyDrawsItIs) {
@@ -84,6 +89,181 @@ TEST(GateDrawsTest, ABlockWithoutAShiftIsNotCounted) {
   EXPECT_EQ(GateFigureOf(gate, "shift").difference.n, 3);
   EXPECT_EQ(GateFigureOf(gate, "shift").draws_a, 3);
   EXPECT_EQ(GateFigureOf(gate, "shift").draws_b, 3);
+}
+
+// Right but for the first ones.
+std::vector<int16_t> WrongOnFirst(int64_t wrong) {
+  std::vector<int16_t> answers;
+  for (int64_t x = 0; x < kGateExamples; ++x) {
+    answers.push_back(static_cast<int16_t>(x < wrong ? 1 - x % 2 : x % 2));
+  }
+  return answers;
+}
+
+// Runs at one draw of all seeds in each block: two of each side have predictions, and of these one
+// has the number of one on the other side.
+void AddRunsOfBlocks(TinyStudy& tiny, bool is_b, uint32_t blocks) {
+  const int64_t wrong_on_a[] = {24, 40, 56};
+  const int64_t wrong_on_b[] = {60, 72, 90};
+  for (uint32_t block = 0; block < blocks; ++block) {
+    tiny.AddCell("impl", Impl(), "cpu-a", block);
+    const std::vector<int16_t> right = WrongOnFirst(0);
+    const std::vector<int16_t> wrong = WrongOnFirst((is_b ? wrong_on_b : wrong_on_a)[block]);
+    if (!is_b) tiny.AddMember(right).predictions = {};
+    tiny.AddMember(right);
+    tiny.AddMember(wrong);
+    if (is_b) tiny.AddMember(right).predictions = {};
+  }
+  tiny.input.evaluations[0].identity = "same";
+}
+
+// Of members that have no draw in common every two meet. With a wrong of one of A, and b > a of one
+// of B, 0, b, a and b - a of 400 differ across, b / 800 in the mean, and (a + b) / 800 inside: a
+// shift of -a / 800.
+TEST(GateDrawsTest, OverBlocksWithoutAFreeSeedEveryTwoMembersMeet) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddRunsOfBlocks(a, /*is_b=*/false, 3);
+  AddRunsOfBlocks(b, /*is_b=*/true, 3);
+
+  const Gate gate = Compared(a, b);
+
+  EXPECT_TRUE(gate.settings.at(0).over_blocks);
+  EXPECT_TRUE(gate.settings[0].paired) << "block by block";
+  const GateFigure& shift = GateFigureOf(gate, "shift");
+  EXPECT_EQ(shift.draws_a, 3);
+  EXPECT_NEAR(*shift.difference.value, -0.05, 1e-12);
+  // -0.03, -0.05 and -0.07: t = (0.01 + 0.05) / (0.02 / sqrt(3)), 27 squared, of two degrees.
+  EXPECT_NEAR(shift.p_equivalent.value(), 0.5 * (1 - std::sqrt(27.0 / 29)), 1e-9);
+  EXPECT_EQ(shift.verdict, Verdict::kPass) << "what lies below 0 is no shift";
+}
+
+TEST(GateDrawsTest, BlocksOfOtherSeedsTellOfChurnAndTop1AndNotOfAShift) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddRunsOfBlocks(a, /*is_b=*/false, 3);
+  AddRunsOfBlocks(b, /*is_b=*/true, 3);
+  b.input.sweep.seed = 9;
+
+  const Gate gate = Compared(a, b);
+
+  EXPECT_FALSE(gate.settings.at(0).paired);
+  EXPECT_THAT(gate.settings[0].other_draws, IsEmpty()) << "each side has three";
+  EXPECT_TRUE(GateFigureOf(gate, "churn").p_holm.has_value());
+  EXPECT_TRUE(GateFigureOf(gate, "top1").p_holm.has_value());
+  EXPECT_EQ(GateFigureOf(gate, "shift").note, "the blocks of A and B are other draws");
+  EXPECT_FALSE(GateFigureOf(gate, "shift").difference.value.has_value());
+}
+
+TEST(GateDrawsTest, OneBlockOnOneSideIsOneDraw) {
+  TinyStudy one(kGateExamples, 2);
+  TinyStudy three(kGateExamples, 2);
+  AddRunsOfBlocks(one, /*is_b=*/false, 1);
+  AddRunsOfBlocks(three, /*is_b=*/true, 3);
+  for (const Gate& gate : {Compared(one, three), Compared(three, one)}) {
+    EXPECT_TRUE(gate.settings.at(0).over_blocks);
+    EXPECT_EQ(GateFigureOf(gate, "top1").note, "needs three draws a side, there is 1");
+  }
+}
+
+TEST(GateDrawsTest, WhereAllSeedsAreFreeReplicatesOfAllBlocksAreDraws) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    analysis::Draws draws(tiny == &a ? 1 : 2);
+    for (const uint32_t block : {0u, 1u}) {
+      tiny->AddCell("algo", Algo(), "cpu-a", block);
+      for (int r = 0; r < 3; ++r) tiny->AddMember(GateAnswers(draws, 0));
+    }
+    tiny->input.evaluations[0].identity = "same";
+  }
+  const Gate gate = Compared(a, b);
+  EXPECT_FALSE(gate.settings.at(0).over_blocks);
+  for (const GateFigure& figure : gate.settings[0].figures) {
+    EXPECT_EQ(figure.draws_a, 6) << figure.figure;
+    EXPECT_EQ(figure.difference.n, 6) << figure.figure;
+  }
+}
+
+// As many are right in every pair, of which two have other bits and are not known to answer alike.
+TEST(GateDrawsTest, AnswersAreEqualWhereAllOfThemAreKnownToBe) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    tiny->AddCell("algo", Algo(), "cpu-a");
+    for (int r = 0; r < 5; ++r) tiny->AddMember(WrongOnFirst(40));
+    tiny->input.evaluations[0].identity = "same";
+  }
+  for (const size_t m : {3u, 4u}) {
+    b.input.members[m].predictions = {};
+    b.input.members[m].hashes.logits = "other";
+  }
+  const Gate other = Compared(a, b);
+  EXPECT_EQ(GateFigureOf(other, "top1").difference.value, 0);
+  EXPECT_EQ(GateFigureOf(other, "top1").verdict, Verdict::kInconclusive);
+  EXPECT_EQ(GateFigureOf(other, "top1").note, "0 in every draw: there is no error to go by");
+
+  // Equal bits are equal answers, though nobody kept these.
+  for (size_t m = 0; m < 5; ++m) {
+    b.input.members[m].predictions = {};
+    b.input.members[m].hashes = a.input.members[m].hashes;
+  }
+  EXPECT_THAT(GateFigureOf(Compared(a, b), "top1").note,
+              HasSubstr("equal answers in each of 5 draws"));
+}
+
+TEST(GateDrawsTest, AllFiguresAreCorrectedTogether) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    AddGateAlgo(*tiny, 10, tiny == &a ? 0 : 16, tiny == &a ? 1 : 2);
+    analysis::Draws draws(tiny == &a ? 3 : 4);
+    tiny->AddCell("other", Algo(), "cpu-a");
+    for (int r = 0; r < 10; ++r) tiny->AddMember(GateAnswers(draws, tiny == &a ? 0 : 24));
+  }
+  const Gate gate = Compared(a, b);
+  std::vector<double> p;
+  std::vector<double> p_holm;
+  for (const GateSetting& setting : gate.settings) {
+    for (const GateFigure& figure : setting.figures) {
+      p.push_back(figure.p_beyond.value());
+      p_holm.push_back(figure.p_holm.value());
+    }
+  }
+  std::ranges::sort(p);
+  std::ranges::sort(p_holm);
+  ASSERT_EQ(p.size(), 6u);
+  ASSERT_LT(5 * p[1], 1);
+  EXPECT_NEAR(p_holm[0], 6 * p[0], 1e-9 * p[0]);
+  EXPECT_NEAR(p_holm[1], std::max(6 * p[0], 5 * p[1]), 1e-9 * p[1]);
+}
+
+TEST(GateDrawsTest, WhatIsWrongWithASideIsNoted) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 3, 0, 1);
+  AddGateAlgo(b, 3, 0, 1);
+  b.input.members[2].final_metrics["top1"] = 0.25;  // Its predictions give another one.
+  EXPECT_THAT(Compared(a, b).notes,
+              ElementsAre(StartsWith("B, s1c0r2: Its trainer reports a top-1 of 25.")));
+  EXPECT_THAT(Compared(b, a).notes,
+              ElementsAre(StartsWith("A, s1c0r2: Its trainer reports a top-1 of 25.")));
+}
+
+// The same set by name, or nothing to tell it by.
+TEST(GateDrawsTest, OtherLabelsAreOtherExamples) {
+  TinyStudy a(kGateExamples, 2);
+  TinyStudy b(kGateExamples, 2);
+  AddGateAlgo(a, 3, 0, 1);
+  AddGateAlgo(b, 3, 0, 1);
+  ASSERT_TRUE(CompareStudies(a.input, b.input, {}).ok());
+  b.input.evaluations[0].labels[7] = 0;
+  EXPECT_THAT(CompareStudies(a.input, b.input, {}).status().message(),
+              HasSubstr("A and B were tested on other examples"));
+  a.input.evaluations[0].identity = b.input.evaluations[0].identity = "";
+  b.input.evaluations[0].labels = {};
+  EXPECT_THAT(CompareStudies(a.input, b.input, {}).status().message(),
+              HasSubstr("A and B were tested on other examples"));
 }
 
 TEST(GateDrawsTest, WhatHasNoIntervalIsNotSaidToHaveOne) {

@@ -84,6 +84,8 @@ TEST(GateFormsTest, SayTheSame) {
 // Every number occurs once, so that two that are swapped show.
 Gate DistinctGate() {
   Gate gate;
+  gate.name_a = "old";
+  gate.name_b = "new";
   gate.options.margins = {.churn = 0.01, .top1 = 0.005, .shift = 0.02};
   GateSetting& setting = gate.settings.emplace_back();
   setting.setting = setting.plan = "algo";
@@ -123,6 +125,8 @@ TEST(GateFormsTest, EveryNumberStandsUnderItsName) {
   const auto expect = [&](const char* pointer, const nlohmann::json& value) {
     EXPECT_EQ(json.at(nlohmann::json::json_pointer(pointer)), value) << pointer;
   };
+  expect("/a", "old");
+  expect("/b", "new");
   expect("/margins/churn", 0.01);
   expect("/margins/top1", 0.005);
   expect("/margins/shift", 0.02);
@@ -147,6 +151,43 @@ TEST(GateFormsTest, EveryNumberStandsUnderItsName) {
   expect("/bits/0/unproved", 3);
   expect("/bits/0/lost_a", 4);
   expect("/bits/0/lost_b", 6);
+}
+
+TEST(GateFormsTest, EveryFormSaysWhichIsInQuestion) {
+  const Gate gate = DistinctGate();
+  EXPECT_THAT(GateText(gate), HasSubstr("A: old, B: new"));
+  EXPECT_THAT(GateJUnit(gate), HasSubstr("<testsuite name=\"new against old\""));
+  EXPECT_THAT(GatePage(gate), HasSubstr("</span>: new against old</h1>"));
+  EXPECT_THAT(GatePage(gate), HasSubstr("trusted: old. B, which is in question: new."));
+}
+
+// Of 15 pairs of a control.
+TEST(GateFormsTest, ABuildServerIsToldWhatBecameOfBits) {
+  Gate gate = DistinctGate();
+  const auto element = [&](int64_t identical, int64_t unproved, bool same_bits) {
+    gate.bits.at(0).identical = identical;
+    gate.bits[0].unproved = unproved;
+    gate.options.same_bits = same_bits;
+    const std::string xml = GateJUnit(gate);
+    const std::string start = "<testcase classname=\"control\" name=\"bits\">\n      <";
+    const size_t at = xml.find(start);
+    if (at == std::string::npos) return xml;
+    const size_t from = at + start.size();
+    return xml.substr(from, xml.find_first_of(" >", from) - from);
+  };
+  for (const bool same_bits : {false, true}) EXPECT_EQ(element(15, 0, same_bits), "system-out");
+  EXPECT_EQ(element(11, 4, true), "error") << "of four it is not known";
+  EXPECT_EQ(element(11, 3, true), "failure") << "one has others";
+  EXPECT_EQ(element(11, 3, false), "skipped") << "nobody asked";
+
+  gate.only_a = {"gone"};
+  const std::string xml = GateJUnit(gate);
+  EXPECT_THAT(xml, HasSubstr("tests=\"5\" failures=\"1\" errors=\"3\" skipped=\"1\""));
+  for (const std::string missing :
+       {"classname=\"gone\" name=\"present\"", "classname=\"algo\" name=\"members\"",
+        "classname=\"control\" name=\"members\""}) {
+    EXPECT_THAT(xml, HasSubstr(missing + ">\n      <error ")) << "B has less than A";
+  }
 }
 
 TEST(GateFormsTest, EveryNumberStandsInItsColumn) {

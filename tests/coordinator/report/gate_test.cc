@@ -456,6 +456,7 @@ TEST(GateTest, WhatBLostKeepsItFromPassing) {
   const Gate missing = Compared(more, a);
   EXPECT_EQ(missing.verdict, Verdict::kInconclusive);
   EXPECT_THAT(missing.findings, Contains("other: on A only, so that B does not pass."));
+  EXPECT_THAT(Compared(a, more).notes, ElementsAre("other: on B only"));
 }
 
 TEST(GateTest, AStudyAgainstItselfIsToldToBe) {
@@ -545,6 +546,8 @@ TEST(GateTest, MembersThatShareDrawsAreLeftOut) {
     for (auto& [source, lane] : member.lanes) lane.number = std::min(lane.number, 2u);
   }
   EXPECT_EQ(CompareStudies(a.input, b.input, {}).status().message(),
+            "algo is left out: its members share draws by design");
+  EXPECT_EQ(CompareStudies(b.input, a.input, {}).status().message(),
             "algo is left out: its members share draws by design");
 }
 

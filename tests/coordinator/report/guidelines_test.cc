@@ -69,6 +69,8 @@ TEST(GuidelinesTest, ASourceThatGoesWithMuchOfTheChurnIsHeld) {
       ElementsAre(
           "Hold init: that alone takes 60.00 % [50.00, 70.00] of the churn away (cpu-a; n = 6 "
           "blocks)."));
+  study.decompositions[0].blocks = 1;
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("(cpu-a; n = 6 draws).")));
 }
 
 // Above 20 % by its own interval, not by that of the best of two.
@@ -117,6 +119,12 @@ TEST(GuidelinesTest, WhereSourcesActTogetherHoldingOneIsNotWorthIt) {
           "held together (cpu-a; n = 6 blocks)."));
   study.decompositions = {Shares(0.12, 0.05, 0.1, 0.33)};
   EXPECT_THAT(BuildGuidelines(study), IsEmpty()) << "by the interval of both it may be above 20 %";
+  study.decompositions = {Shares(0.12, 0.08, 0.1, 0.33)};
+  study.decompositions[0].factors.push_back("reduce_order");
+  study.decompositions[0].uncontrolled = "reduce_order";
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(StartsWith("Do not expect much of holding one source")))
+      << "whatever is known of what cannot be held";
 }
 
 TEST(GuidelinesTest, WhatEqualSeedsLeaveIsSaidWhereThereIsSomething) {
@@ -193,6 +201,9 @@ TEST(GuidelinesTest, OfSeveralPlansTheOneThatFreesMostSpeaks) {
   EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("(algo+impl, cpu-a: SD 0.40 %")));
   std::swap(study.cohorts[0], study.cohorts[1]);
   EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("(algo+impl, cpu-a: SD 0.40 %")));
+  study.cohorts[0].shared = {"init"};
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("(algo, cpu-a: SD 0.60 %")))
+      << "members that share draws are no trainings of a comparison";
 }
 
 TEST(GuidelinesTest, BeyondAHundredTrainingsTheNumberIsAsExact) {
@@ -399,6 +410,15 @@ TEST(GuidelinesTest, StacksAreMixedByWhatIsSaidOfStacks) {
   study.contrasts = {contrast};
   EXPECT_THAT(BuildGuidelines(study),
               ElementsAre(StartsWith("Members of these stacks may be pooled under algo: ")));
+  SettingTest& test = study.stack_tests.emplace_back();
+  test.factor = Factor::kStack;
+  test.plan = test.setting = "algo";
+  test.shift.p_holm = 0.004;
+  test.shift.shown = true;
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(StartsWith("Do not pool members of different stacks as if of one: the "
+                                     "mean answer shifts between them (algo, p = 0.004 after ")));
+  study.stack_tests.clear();
   study.contrasts[0].question = Question::kHardware;
   EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("how far churn differs is not known")));
 }

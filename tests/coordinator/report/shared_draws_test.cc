@@ -133,6 +133,39 @@ TEST(SharedDrawsTest, HardwareIsComparedOverBlocksAndNotTested) {
   ExpectNone(study.blocks[0].churn);
 }
 
+// Two copies in each of two blocks share all that they have; the second class changes 10 and 50 %
+// of the answers. Mean 0.3, its error 0.2, t(1) = 12.70620: far beyond what a share can be.
+TEST(SharedDrawsTest, IntervalsOverBlocksEndWhereTheFigureDoes) {
+  constexpr int64_t kMany = 100;
+  TinyStudy tiny(kMany, 2);
+  for (const uint32_t block : {0u, 1u}) {
+    for (const char* hardware : {"cpu-a", "cpu-b"}) {
+      tiny.AddCell("control", Control(), hardware, block);
+      const int64_t wrong = hardware[4] == 'a' ? 0 : block == 0 ? 10 : 50;
+      std::vector<int16_t> answers;
+      for (int64_t x = 0; x < kMany; ++x) {
+        answers.push_back(static_cast<int16_t>(x < wrong ? 1 - x % 2 : x % 2));
+      }
+      for (int copy = 0; copy < 2; ++copy) tiny.AddMember(answers);
+    }
+  }
+
+  const Comparison comparison = BuildStudy(tiny.input).hardware.at(0);
+
+  for (const Estimate* share : {&comparison.churn_paired, &comparison.churn_unpaired}) {
+    EXPECT_NEAR(*share->value, 0.3, 1e-12);
+    EXPECT_EQ(share->low, 0);
+    EXPECT_EQ(share->high, 1);
+  }
+  EXPECT_NEAR(*comparison.churn_excess.value, 0.3, 1e-12);
+  EXPECT_EQ(comparison.churn_excess.low, -1);
+  EXPECT_EQ(comparison.churn_excess.high, 1);
+  EXPECT_EQ(comparison.logits_correlation_paired.low, -1);
+  EXPECT_EQ(comparison.logits_correlation_paired.high, 1);
+  EXPECT_NEAR(*comparison.accuracy_difference.low, -0.3 - 0.2 * 12.7062047, 1e-6);
+  EXPECT_NEAR(*comparison.accuracy_difference.high, -0.3 + 0.2 * 12.7062047, 1e-6);
+}
+
 // The rule is what members share, not how it was written.
 TEST(SharedDrawsTest, LevelsThatNoTwoMembersShareAreDrawsAsAnyOthers) {
   TinyStudy free(kSharedExamples, 2);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,64 @@ TEST(TrajectoriesTest, ComparisonsFollowTheSameDrawsOnBothSides) {
   EXPECT_THAT(Values(across), ElementsAre(DoubleEq(0), DoubleEq((0 + 1 + 2) / 3.0 / 40)));
   EXPECT_EQ(across.churn[1].n, 3);
   EXPECT_TRUE(across.churn[1].low.has_value());
+}
+
+// 0 and 1: Student's t of one degree goes far beyond what a share of the answers can be.
+TEST(TrajectoriesTest, TheIntervalOfAShareEndsAtOne) {
+  Parting parting;
+  for (const size_t wrong : {size_t{0}, kEpochExamples}) {
+    parting.tiny.AddCell("algo", Algo(), wrong == 0 ? "cpu-a" : "cpu-b");
+    parting.AddMember(0, {0});
+    parting.AddMember(1, {wrong});
+  }
+  const Study study = BuildStudy(parting.tiny.input);
+  const Estimate& churn = study.trajectories.back().churn.at(0);
+  EXPECT_DOUBLE_EQ(*churn.value, 0.5);
+  EXPECT_DOUBLE_EQ(*churn.low, 0);
+  EXPECT_DOUBLE_EQ(*churn.high, 1);
+}
+
+TEST(TrajectoriesTest, AnswersOnOtherExamplesAreNotCounted) {
+  Parting parting;
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    parting.tiny.AddCell("algo", Algo(), hardware);
+    for (size_t m = 0; m < 3; ++m) parting.AddMember(m, {hardware[4] == 'a' ? 0 : m + 1});
+  }
+  std::span<const int16_t>& answers = parting.tiny.input.members.back().answers_at.at(1);
+  answers = answers.first(kEpochExamples - 1);
+
+  const Study study = BuildStudy(parting.tiny.input);
+
+  ASSERT_THAT(study.trajectories, SizeIs(3));
+  EXPECT_EQ(study.trajectories[0].churn.at(0).n, 3);
+  EXPECT_EQ(study.trajectories[1].churn.at(0).n, 2);
+  EXPECT_EQ(study.trajectories[2].churn.at(0).n, 2);
+  EXPECT_DOUBLE_EQ(*study.trajectories[2].churn[0].value, 1.5 / 40);
+}
+
+TEST(TrajectoriesTest, StacksAreFollowedAsClassesAre) {
+  Parting parting;
+  for (const char* stack : {"ours", "theirs"}) {
+    parting.tiny.AddCell("algo", Algo(), "cpu-a").stack = stack;
+    for (size_t m = 0; m < 3; ++m) parting.AddMember(m, {stack[0] == 'o' ? 0u : 2u});
+  }
+  const Study study = BuildStudy(parting.tiny.input);
+  ASSERT_THAT(study.trajectories, SizeIs(3));
+  EXPECT_EQ(study.trajectories[2].factor, Factor::kStack);
+  EXPECT_EQ(study.trajectories[2].label, study.stacks.at(0).label);
+  EXPECT_THAT(Values(study.trajectories[2]), ElementsAre(DoubleEq(2.0 / 40)));
+}
+
+// Two with a draw in common have more in common than two trainings.
+TEST(TrajectoriesTest, MembersThatShareDrawsAreNotFollowed) {
+  Parting parting;
+  parting.tiny.AddCell("crossed", Algo(), "cpu-a");
+  for (size_t m = 0; m < 4; ++m) {
+    parting.AddMember(m, {1, 2});
+    parting.tiny.input.members.back().lanes[NoiseSource::kInit] = {
+        0, static_cast<uint32_t>(m / 2 + 1)};
+  }
+  EXPECT_THAT(BuildStudy(parting.tiny.input).trajectories, IsEmpty());
 }
 
 TEST(TrajectoriesTest, DistanceInsideACellAtEachEvaluation) {

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/files/directory.h"
 #include "common/rpc/server.h"
@@ -20,18 +22,20 @@ namespace {
 
 using Code = absl::StatusCode;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class FleetServiceTest : public LoopTest {
  protected:
-  FleetServiceTest()
+  FleetServiceTest() : FleetServiceTest(/*has_pool=*/true) {}
+  explicit FleetServiceTest(bool has_pool)
       : logs_(home_.path() + "/logs"),
         keeper_({.loop = *loop_,
                  .clock = clock_,
-                 .slurm = Slurm({}),
+                 .slurm = Slurm({"PATH=" + home_.path() + "/bin:/usr/bin:/bin"}),
                  .address = [] { return std::string(); },
                  .chance = [] { return std::string(16, 'a'); }},
-                {}, OnePool()),
+                {}, has_pool ? OnePool() : fleet::Fleet()),
         access_(clock_, {}, /*enforced=*/true),
         service_(keeper_, clock_, access_) {
     EXPECT_TRUE(CreateDirectories(logs_).ok());
@@ -100,6 +104,14 @@ class FleetServiceTest : public LoopTest {
     const absl::Status status = FromGrpc(fleet_->GetPoolLog(&context, request, &response));
     if (!status.ok()) return status;
     return response;
+  }
+  absl::Status Add(const v1::PoolWish& wish) {
+    v1::AddPoolRequest request;
+    *request.mutable_wish() = wish;
+    grpc::ClientContext context;
+    SetDeadline(context, kPatience);
+    v1::AddPoolResponse response;
+    return FromGrpc(fleet_->AddPool(&context, request, &response));
   }
   // As it is told to whoever has that token.
   v1::PoolWish ToldTo(const std::string& token) {
@@ -180,6 +192,52 @@ TEST_F(FleetServiceTest, EachFigureOfAPoolIsToldAsItself) {
   wanted.mutable_wish()->set_logs(logs_);
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(told.pools(0), wanted))
       << told.pools(0).DebugString();
+}
+
+// Of a cluster that takes any job when it is tried, and then does not answer.
+class NoPoolTest : public FleetServiceTest {
+ protected:
+  NoPoolTest() : FleetServiceTest(/*has_pool=*/false) {
+    EXPECT_TRUE(CreateDirectories(home_.path() + "/bin").ok());
+    for (const auto& [program, script] : {std::pair("bin/sbatch", "#!/bin/sh\ncat >/dev/null\n"),
+                                          std::pair("bin/squeue", "#!/bin/sh\nexit 1\n")}) {
+      Write(program, script);
+      EXPECT_EQ(chmod((home_.path() + "/" + program).c_str(), 0755), 0);
+    }
+    keeper_.Start();
+  }
+};
+
+TEST_F(NoPoolTest, APoolIsKeptAsItWasAskedFor) {
+  v1::PoolWish wish;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "name: 'h200' hardware: 'nvidia-h200' cluster: '--gres=gpu:h200:1' cluster: "
+      "'--partition=big' "
+      "worker: '--trainer=mine=train' prologue: 'module load cuda' program: '/opt/worker' "
+      "access: '/home/eve/worker.access' min: 2 max: 7 backlog: 5 idle_seconds: 30.5 "
+      "time_limit_seconds: 7200.25 drain_before_seconds: 90.5 gpu_hours: 12.75",
+      &wish));
+  wish.set_logs(logs_);
+
+  const absl::Status added = Add(wish);
+
+  ASSERT_TRUE(added.ok()) << added;
+  const v1::PoolWish told = ToldTo("");
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(told, wish)) << told.DebugString();
+}
+
+TEST_F(NoPoolTest, ATimeThatIsNoneIsRefusedByItsName) {
+  v1::PoolWish wish;
+  wish.set_idle_seconds(-1);
+  const absl::Status idle = Add(wish);
+  EXPECT_EQ(idle.code(), Code::kInvalidArgument);
+  EXPECT_THAT(Message(idle), HasSubstr("idle: expected seconds from 0"));
+  wish.set_idle_seconds(1e9);
+  wish.set_time_limit_seconds(2e9);
+  EXPECT_THAT(Message(Add(wish)), HasSubstr("time limit: expected seconds"));
+  wish.set_time_limit_seconds(0);
+  wish.set_drain_before_seconds(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THAT(Message(Add(wish)), HasSubstr("drain before: expected seconds"));
 }
 
 TEST_F(FleetServiceTest, WhatIsSecretIsToldToThoseWhoAddPools) {

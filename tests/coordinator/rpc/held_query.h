@@ -14,7 +14,7 @@
 namespace noisefloor::test {
 
 // Holds what is posted until the test lets it run, on the test's thread; counts what was read.
-class HeldQuery final : public query::Query {
+class HeldQuery : public query::Query {
  public:
   bool Post(query::Work, std::function<void()> work) override {
     MutexLock lock(mutex_);

@@ -1,14 +1,20 @@
 // Sweeps whose pilot decides how many replicates they take, over real gRPC and over restarts.
+#include <atomic>
 #include <cmath>
+#include <functional>
+#include <memory>
+#include <utility>
 
 #include "SQLiteCpp/Database.h"
 
 #include "common/log/log.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/migrations.h"
+#include "coordinator/sweep/extend.h"
 #include "coordinator/until/until_keeper.h"
 #include "tests/coordinator/loop/loop_fixture.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
+#include "tests/coordinator/rpc/held_query.h"
 
 namespace noisefloor::test {
 namespace {
@@ -171,20 +177,86 @@ TEST_F(UntilTest, AnUnknownFigureIsRefused) {
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("until.figure"));
 }
 
-class UntilKeeperTest : public LoopTest {};
+// Whose results can be read at some of the tries.
+class UnreadableQuery final : public HeldQuery {
+ public:
+  explicit UnreadableQuery(query::Query& real) : real_(real) {}
+
+  absl::StatusOr<query::Definition> FindDefinition(SweepId sweep) override {
+    return real_.FindDefinition(sweep);
+  }
+  absl::StatusOr<query::Settlement> DecideUntil(SweepId sweep) override {
+    const int tries = ++tries_;
+    if (tries > 1) keeper_->Look({sweep});  // So that nobody waits for the next one.
+    NF_RETURN_IF_ERROR(answer_(tries));
+    return real_.DecideUntil(sweep);
+  }
+  int tries() const { return tries_; }
+
+  UntilKeeper* keeper_ = nullptr;            // Set before it starts, and so is
+  std::function<absl::Status(int)> answer_;  // what comes of the first, the second, ... try.
+
+ private:
+  query::Query& real_;
+  std::atomic<int> tries_ = 0;
+};
+
+class UntilKeeperTest : public LoopTest {
+ protected:
+  // An undecided sweep whose pilot has ended: it was cancelled.
+  void EndAPilot() {
+    sweep::Sweep asking = MakeSweep({"algo"}, 5);
+    asking.until = sweep::Until{sweep::UntilFigure::kTop1, 0.02, 40, false};
+    loop_->Call(test::Submit(asking), [this](const CallResult& result) {
+      journal_.Add("submit: " + InWords(result.status));
+    });
+    ASSERT_TRUE(journal_.Await("submit: OK"));
+    Cancel("cancel");
+    ASSERT_TRUE(journal_.Await("cancel: OK"));
+    auto query = query::Query::Open({.home = home_.path()});
+    ASSERT_TRUE(query.ok()) << query.status();
+    query_ = *std::move(query);
+  }
+  // How many tries there were when it was decided.
+  int TriesUntilDecided(std::function<absl::Status(int)> answer) {
+    UnreadableQuery query(*query_);
+    UntilKeeper keeper(*loop_, query);
+    query.keeper_ = &keeper;
+    query.answer_ = std::move(answer);
+    keeper.Start();
+    EXPECT_TRUE(journal_.Await("kept extension"));
+    keeper.Stop();
+    return query.tries();
+  }
+
+  std::unique_ptr<query::Query> query_;
+};
+
+TEST_F(UntilKeeperTest, WhatCannotBeReadAtTenTriesStaysAsLargeAsItIs) {
+  EndAPilot();
+  EXPECT_EQ(TriesUntilDecided([](int tries) {
+              const absl::Status damaged = absl::DataLossError("a file is damaged");
+              return tries <= 20 ? damaged : absl::OkStatus();
+            }),
+            10);
+  const auto kept = query_->FindDefinition(SweepId{1});
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_FALSE(sweep::IsUndecided(kept->sweep));
+  EXPECT_EQ(kept->sweep.replicates, 5u);
+}
+
+TEST_F(UntilKeeperTest, TriesCountOnlyInARow) {
+  EndAPilot();
+  EXPECT_EQ(TriesUntilDecided([](int tries) {
+              if (tries == 10) return absl::FailedPreconditionError("more of it waits");
+              return tries < 20 ? absl::UnavailableError("not now") : absl::OkStatus();
+            }),
+            20);
+}
 
 TEST_F(UntilKeeperTest, WhatCouldNotBeKeptIsDecidedAgainByTheSameCoordinator) {
-  sweep::Sweep asking = MakeSweep({"algo"}, 5);
-  asking.until = sweep::Until{sweep::UntilFigure::kTop1, 0.02, 40, false};
-  loop_->Call(test::Submit(asking), [this](const CallResult& result) {
-    journal_.Add("submit: " + InWords(result.status));
-  });
-  ASSERT_TRUE(journal_.Await("submit: OK"));
-  Cancel("cancel");  // Its pilot has ended then.
-  ASSERT_TRUE(journal_.Await("cancel: OK"));
-  auto query = query::Query::Open({.home = home_.path()});
-  ASSERT_TRUE(query.ok()) << query.status();
-  UntilKeeper keeper(*loop_, **query);
+  EndAPilot();
+  UntilKeeper keeper(*loop_, *query_);
   store_->Fail(MakeError(absl::StatusCode::kResourceExhausted, "the disk is full"));
 
   keeper.Start();
@@ -196,20 +268,11 @@ TEST_F(UntilKeeperTest, WhatCouldNotBeKeptIsDecidedAgainByTheSameCoordinator) {
 
 // A pilot takes long to read, and a disk may be full for long.
 TEST_F(UntilKeeperTest, WhileNothingCanBeKeptNothingIsDecidedAgain) {
-  sweep::Sweep asking = MakeSweep({"algo"}, 5);
-  asking.until = sweep::Until{sweep::UntilFigure::kTop1, 0.02, 40, false};
-  loop_->Call(test::Submit(asking), [this](const CallResult& result) {
-    journal_.Add("submit: " + InWords(result.status));
-  });
-  ASSERT_TRUE(journal_.Await("submit: OK"));
-  Cancel("cancel");
-  ASSERT_TRUE(journal_.Await("cancel: OK"));
-  auto query = query::Query::Open({.home = home_.path()});
-  ASSERT_TRUE(query.ok()) << query.status();
+  EndAPilot();
   testing::internal::CaptureStderr();
   SetUpLog({.program = "test"});
   store_->Fail(MakeError(absl::StatusCode::kResourceExhausted, "the disk is full"));
-  UntilKeeper keeper(*loop_, **query);
+  UntilKeeper keeper(*loop_, *query_);
 
   keeper.Start();
 

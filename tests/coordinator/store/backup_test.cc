@@ -390,6 +390,34 @@ TEST_F(BackupTest, OneRestorationAtATimeFillsAHome) {
   EXPECT_TRUE(Restore(new_home_).ok());
 }
 
+TEST_F(BackupTest, OfADatabaseElsewhereIsDamaged) {
+  Live();
+  const auto made = Make();
+  ASSERT_TRUE(made.ok()) << made.status();
+  fs::copy_file(folder_ + "/" + made->manifest.database, other_.path() + "/elsewhere.db");
+  BackupManifest manifest = made->manifest;
+  manifest.database = "../elsewhere.db";
+  ASSERT_TRUE(WriteFileAtomically(folder_ + "/backup.json", ManifestToJson(manifest)).ok());
+  const absl::Status refused = Restore(new_home_).status();
+  EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
+  EXPECT_FALSE(fs::exists(new_home_));
+}
+
+TEST_F(BackupTest, OneBackupAtATimeIsMadeIntoAFolder) {
+  Live();
+  ASSERT_TRUE(Make().ok());
+  const std::vector<std::string> of_others = {folder_ + "/mine.db", folder_ + "/noisefloor-notes"};
+  for (const std::string& path : of_others) std::ofstream(path) << "not of a backup";
+  {
+    const auto another = FolderLock::Take(folder_, "");
+    ASSERT_TRUE(another.ok()) << another.status();
+    EXPECT_THAT(Message(Make().status()), HasSubstr("another backup is being made there"));
+    EXPECT_FALSE(fs::exists(folder_ + "/backup-unfinished"));
+  }
+  EXPECT_TRUE(Make().ok());
+  for (const std::string& path : of_others) EXPECT_TRUE(fs::exists(path)) << path;
+}
+
 // One that ends while another looks at the backup's files has filled the home.
 TEST_F(BackupTest, AHomeThatWasFilledMeanwhileIsNotFilledAgain) {
   Live();

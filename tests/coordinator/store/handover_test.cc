@@ -85,13 +85,15 @@ class HandoverTest : public testing::Test {
 
   TermHolder HolderOf(
       const std::string& name, const TakenOver& taken,
-      const std::function<bool()>& stopped = [] { return false; }) {
+      const std::function<bool()>& stopped = [] { return false; },
+      FileSystem& disk = LocalFileSystem()) {
     return TermHolder({.home = Home(name),
                        .folder = HandoverFolder(folder_),
                        .mark = taken.mark,
                        .version = "test",
                        .clock = clock_,
-                       .stopped = stopped});
+                       .stopped = stopped},
+                      disk);
   }
 
   // The first home serves, and hands over to the second, which is ready when it says so.
@@ -194,6 +196,55 @@ TEST_F(HandoverTest, FetchingMayTakeLongerThanSilenceIsBorne) {
   EXPECT_GT(clock_.ahead(), absl::Minutes(2)) << "or this shows nothing";
 }
 
+TEST_F(HandoverTest, WhoGivesSignsOfLifeIsWaitedForHoweverLong) {
+  MakeHome("a");
+  const auto taken = Take("a");
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  const HandoverFolder folder(folder_);
+  TermHolder holder = HolderOf("a", *taken);
+  uint64_t beats = 0;
+  const auto come = Take(
+      "b",
+      [&] {
+        clock_.Advance(absl::Seconds(90));
+        Word copies = {.id = folder.Wanted(1)->id, .stage = "copies", .problem = "", .beat = 0};
+        copies.beat = ++beats;
+        ASSERT_TRUE(beats < 4 ? folder.Tell(1, copies).ok() : holder.Finish().ok());
+      },
+      absl::Minutes(2));
+  ASSERT_TRUE(come.ok()) << come.status();
+  EXPECT_EQ(beats, 4u);
+}
+
+TEST_F(HandoverTest, WhoGivesNoneIsGivenUpAfterAWhile) {
+  MakeHome("a");
+  ASSERT_TRUE(Take("a").ok());
+  int looks = 0;
+  const auto come = Take(
+      "b",
+      [&] {
+        clock_.Advance(absl::Seconds(50));
+        stopped_ = ++looks > 5;
+      },
+      absl::Minutes(2));
+  EXPECT_TRUE(absl::IsFailedPrecondition(come.status())) << come.status();
+  EXPECT_EQ(looks, 3);
+}
+
+TEST_F(HandoverTest, WhileFilesAreCopiedTheSuccessorHearsOfIt) {
+  MakeHome("a");
+  const auto taken = Take("a");
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  const HandoverFolder folder(folder_);
+  ASSERT_TRUE(folder.Want(1, {.id = "next", .stage = "asks", .problem = "", .beat = 1}).ok());
+  SlowDisk slow(Home("a") + "/blobs", clock_);
+  TermHolder holder = HolderOf(
+      "a", *taken, [] { return false; }, slow);
+  EXPECT_FALSE(holder.SuccessorIsReady().value());
+  EXPECT_EQ(folder.Answer(1)->stage, "copied");
+  EXPECT_GE(folder.Answer(1)->beat, 3u) << "between the first file and the second, too";
+}
+
 TEST_F(HandoverTest, AHomeThatWasHandedOverIsNotServedAgainAndSaysWhoHasIt) {
   MakeHome("a");
   HandOver("a", "b");
@@ -206,6 +257,7 @@ TEST_F(HandoverTest, AHomeThatWasHandedOverIsNotServedAgainAndSaysWhoHasIt) {
   HandOver("b", "c");
   ASSERT_TRUE(HandoverFolder(folder_).Forget(2).ok());
   EXPECT_FALSE(fs::exists(folder_ + "/term-1"));
+  EXPECT_TRUE(fs::exists(folder_ + "/term-2")) << "the one before the last";
   EXPECT_THAT(Message(Take("a").status()), AllOf(HasSubstr("term 3"), HasSubstr("host-of-c")));
   EXPECT_FALSE(CheckHandedOver(Home("b")).ok());
   EXPECT_TRUE(Take("c").ok());
@@ -267,10 +319,47 @@ TEST_F(HandoverTest, ATermIsClaimedOnceHoweverManyTry) {
   EXPECT_TRUE(folder.Make(1, first).value());
   EXPECT_FALSE(folder.Make(1, second).value());
   EXPECT_TRUE(folder.Make(1, first).value()) << "who was killed behind its claim has it";
-  EXPECT_EQ(folder.LastTerm()->claim.host, "one");
+  EXPECT_EQ(folder.LastTerm()->claim.id, "1");
+  EXPECT_EQ(ToText(folder.LastTerm()->claim), ToText(first));
   size_t entries = 0;
   for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder_)) ++entries;
   EXPECT_EQ(entries, 1u) << "nothing aside is left";
+}
+
+// It was killed between its claim and the mark.
+TEST_F(HandoverTest, ASuccessorThatDiesBehindItsClaimGoesOnWithWhatItHas) {
+  MakeHome("a");
+  HandOver("a", "b");
+  HomeMark mark = ReadHomeMark(Home("b"))->value();
+  mark.standing = HomeStanding::kTaking;
+  ASSERT_TRUE(WriteHomeMark(Home("b"), mark).ok());
+  const auto again = Take("b");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->mark.term, 2u);
+  EXPECT_FALSE(again->came_here);
+  EXPECT_EQ(RowsIn("b"), RowsIn("a"));
+}
+
+// Its terms were removed, or are those of an older copy of the folder.
+TEST_F(HandoverTest, AFolderThatKnowsLessThanAHomeGivesItNothing) {
+  MakeHome("a");
+  const auto taken = Take("a");
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  HomeMark mark = taken->mark;
+  mark.term = 3;
+  for (const HomeStanding standing : {HomeStanding::kServing, HomeStanding::kEnding}) {
+    mark.standing = standing;
+    ASSERT_TRUE(WriteHomeMark(Home("a"), mark).ok());
+    EXPECT_THAT(Message(Take("a").status()), HasSubstr("term 1 is that of another home"));
+  }
+  ASSERT_TRUE(WriteHomeMark(Home("a"), taken->mark).ok());
+  ASSERT_TRUE(HolderOf("a", *taken).Finish().ok());
+  at_the_end_ = [this] { std::ofstream(folder_ + "/term-2") << "in the way"; };
+  EXPECT_FALSE(Take("b").ok());
+  at_the_end_ = [] {};
+  for (const std::string term : {"/term-1", "/term-2"}) fs::remove_all(folder_ + term);
+  EXPECT_THAT(Message(Take("b").status()), HasSubstr("which has no terms any more"));
+  EXPECT_FALSE(CheckHandedOver(Home("b")).ok());
 }
 
 TEST_F(HandoverTest, ASuccessorThatDiesBeforeItsClaimLeavesTheTermToOthers) {
@@ -436,6 +525,20 @@ TEST_F(HandoverTest, KeysAndCertificateGoWithTheDataAndStayPrivate) {
   ASSERT_TRUE(HolderOf("c", *taken).Finish().ok());
   std::ofstream(folder_ + "/access/ca.pem") << "another authority";
   EXPECT_THAT(Message(Take("d").status()), HasSubstr("ca.pem: is not what was handed over"));
+}
+
+TEST_F(HandoverTest, NothingButFilesOfAccessGoesIntoAHomeAsSuch) {
+  MakeHome("a");
+  const auto taken = Take("a");
+  ASSERT_TRUE(HolderOf("a", *taken).Finish().ok());
+  const HandoverFolder folder(folder_);
+  TermEnd end = folder.LastTerm()->end.value();
+  fs::create_directories(folder.AccessPath());
+  std::ofstream(folder_ + "/page.token") << "theirs";
+  end.access["../page.token"] = Sha256Hex("theirs");
+  ASSERT_TRUE(folder.End(1, end).ok());
+  EXPECT_THAT(Message(Take("b").status()), HasSubstr("../page.token: is no file of access"));
+  EXPECT_FALSE(fs::exists(Home("b") + "/page.token"));
 }
 
 // The successor on the very same home: the one that has the data is asked, and leaves the lock.

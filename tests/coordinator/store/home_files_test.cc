@@ -11,13 +11,16 @@
 
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/handover_folder.h"
 #include "coordinator/store/store.h"
 #include "tests/coordinator/store/sample_writes.h"
 #include "tests/coordinator/store/temp_home.h"
+#include "tests/support/forwarding_disk.h"
 
 namespace noisefloor {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 class HomeFilesTest : public ::testing::Test {
@@ -100,6 +103,54 @@ TEST_F(HomeFilesTest, ThatTheFolderOfFilesHasGoneIsNoticed) {
   EXPECT_THAT(Message(files.Check()), HasSubstr(blobs + ": was removed"));
   std::filesystem::create_directory(blobs);
   EXPECT_THAT(Message(files.Check()), HasSubstr(blobs + ": was replaced"));
+}
+
+TEST_F(HomeFilesTest, AMarkOfAHandoverThatIsNotUnderstoodIsNotServed) {
+  const auto with = [this](const std::string& begin) {
+    Put(home_.path() + "/noisefloor.handover",
+        begin + R"(, "folder": "/f", "term": 1, "id": "x"})");
+    return CheckHandedOver(home_.path());
+  };
+  EXPECT_TRUE(with(R"({"form": 1, "standing": "serving")").ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(with(R"({"form": 1, "standing": "moved")")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(with(R"({"form": 2, "standing": "serving")")));
+  EXPECT_TRUE(absl::IsDataLoss(with(R"({"form": 1, "standing": )")));
+}
+
+// Remembers which folders were synced since the last renaming.
+class SyncedDisk final : public ForwardingDisk {
+ public:
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    synced_.clear();
+    return ForwardingDisk::Rename(from, to);
+  }
+  absl::Status SyncFolder(const std::string& path) override {
+    synced_.push_back(path);
+    return ForwardingDisk::SyncFolder(path);
+  }
+  std::vector<std::string> synced_;
+};
+
+TEST(HandoverFolderTest, AClaimIsOnDiskWhenItIsMade) {
+  const TempHome shared;
+  SyncedDisk disk;
+  const HandoverFolder folder(shared.path(), disk);
+  for (const char* const when : {"made", "made before, and perhaps not synced"}) {
+    const Claim claim = {
+        .id = "1", .host = "one", .process = 1, .home = "/1", .at = absl::FromUnixSeconds(1)};
+    ASSERT_TRUE(folder.Make(1, claim).value()) << when;
+    EXPECT_THAT(disk.synced_, Contains(shared.path())) << when;
+  }
+}
+
+TEST(HandoverFolderTest, WhatIsNoTermIsNone) {
+  const TempHome shared;
+  for (const std::string name : {"term-", "term-0", "term-x", "term-9.chance7", "xterm-8"}) {
+    std::filesystem::create_directories(shared.path() + "/" + name);
+  }
+  const auto last = HandoverFolder(shared.path()).LastTerm();
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->number, 0u);
 }
 
 }  // namespace

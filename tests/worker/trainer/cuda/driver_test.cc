@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
+#include <thread>
+#include <vector>
 
 #include "worker/trainer/cuda/cubins.h"
 #include "worker/trainer/cuda/driver_launcher.h"
@@ -88,6 +91,34 @@ TEST_F(DriverTest, AKernelRunsAndAFailureNamesIt) {
   EXPECT_TRUE((*driver)->Free(*values).ok());
   EXPECT_FALSE((*driver)->Free(*values).ok());
   EXPECT_TRUE((*driver)->Free(*out).ok());
+}
+
+// Shards launch on threads of their own, on which nobody has made a context current.
+TEST_F(DriverTest, OnEachThreadItEntersItsContext) {
+  const auto on_another_thread = [](const std::function<absl::Status()>& call) {
+    absl::Status status;
+    std::thread([&] { status = call(); }).join();
+    return status;
+  };
+  const auto driver = OpenFake("8.0");
+  ASSERT_TRUE(driver.ok());
+  const auto launcher = DriverLauncher::Make(**driver, AllCubins());
+  ASSERT_TRUE(launcher.ok());
+  DevicePointer memory = 0;
+  EXPECT_TRUE(on_another_thread([&]() -> absl::Status {
+                NF_ASSIGN_OR_RETURN(memory, (*driver)->Allocate(8));
+                return absl::OkStatus();
+              }).ok());
+  const std::vector<float> given{2, 3};
+  std::vector<float> got(2);
+  EXPECT_TRUE(on_another_thread([&] { return (*driver)->CopyIn(memory, given.data(), 8); }).ok());
+  auto* values = reinterpret_cast<float*>(memory);
+  EXPECT_TRUE(on_another_thread([&] {
+                return (*launcher)->Launch(NoisySumLaunch(values + 1, 1, 1, values));
+              }).ok());
+  EXPECT_TRUE(on_another_thread([&] { return (*driver)->CopyOut(got.data(), memory, 8); }).ok());
+  EXPECT_EQ(got, (std::vector<float>{5, 3}));
+  EXPECT_TRUE(on_another_thread([&] { return (*driver)->Free(memory); }).ok());
 }
 
 TEST_F(DriverTest, ALaunchOfNothingIsNone) {

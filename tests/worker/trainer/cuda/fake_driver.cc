@@ -17,9 +17,10 @@ using namespace noisefloor::cuda;
 constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kInvalidImage = 200,
               kInvalidContext = 201, kNotFound = 500, kLaunchFailed = 719;
 
+thread_local bool entered = false;  // A context is current on a thread.
+
 struct Gpu {
   int retained = 0;
-  bool entered = false;
   uint64_t launches = 0;
   std::string why;
   std::map<uint64_t, std::unique_ptr<std::vector<std::byte>>> memory;
@@ -60,15 +61,15 @@ int cuDevicePrimaryCtxRetain(void** context, int) {
 }
 int cuDevicePrimaryCtxRelease_v2(int) { return --TheGpu().retained < 0 ? kInvalidContext : 0; }
 int cuCtxGetCurrent(void** context) {
-  *context = TheGpu().entered ? &TheGpu() : nullptr;
+  *context = entered ? &TheGpu() : nullptr;
   return 0;
 }
 int cuCtxSetCurrent(void* context) {
-  TheGpu().entered = context == &TheGpu();
+  entered = context == &TheGpu();
   return 0;
 }
 int cuModuleLoadData(void** module, const void* image) {
-  if (!TheGpu().entered) return kInvalidContext;
+  if (!entered) return kInvalidContext;
   if (std::getenv("FAKE_GPU_FULL") != nullptr) return kOutOfMemory;
   const auto* bytes = static_cast<const unsigned char*>(image);
   if (std::memcmp(bytes, "\177ELF", 4) != 0) return kInvalidImage;
@@ -78,6 +79,7 @@ int cuModuleLoadData(void** module, const void* image) {
   return runs ? 0 : 209;
 }
 int cuModuleGetFunction(void** function, void*, const char* name) {
+  if (!entered) return kInvalidContext;
   for (const KernelFacts& facts : AllKernels()) {
     if (facts.name != name) continue;
     *function = const_cast<KernelFacts*>(&facts);
@@ -89,7 +91,7 @@ int cuLaunchKernel(void* function, unsigned grid, unsigned grid_y, unsigned grid
                    unsigned block_y, unsigned block_z, unsigned, void*, void** parameters,
                    void** extra) {
   Gpu& gpu = TheGpu();
-  if (!gpu.entered) return kInvalidContext;
+  if (!entered) return kInvalidContext;
   if (grid == 0 || block == 0 || block > 1024 || grid_y * grid_z * block_y * block_z != 1 ||
       extra != nullptr) {
     return kInvalidValue;
@@ -112,7 +114,7 @@ int cuLaunchKernel(void* function, unsigned grid, unsigned grid_y, unsigned grid
   return kLaunchFailed;
 }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
-  if (!TheGpu().entered) return kInvalidContext;
+  if (!entered) return kInvalidContext;
   if (bytes > (size_t{1} << 30)) return kOutOfMemory;
   auto memory = std::make_unique<std::vector<std::byte>>(bytes);
   *address = reinterpret_cast<uint64_t>(memory->data());
@@ -120,13 +122,16 @@ int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
   return 0;
 }
 int cuMemFree_v2(uint64_t address) {
+  if (!entered) return kInvalidContext;
   return TheGpu().memory.erase(address) == 1 ? 0 : kInvalidValue;
 }
 int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
+  if (!entered) return kInvalidContext;
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return 0;
 }
 int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
+  if (!entered) return kInvalidContext;
   std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
   return 0;
 }

@@ -316,6 +316,47 @@ TEST(KernelsTest, NoisySumsAreRightWithinTheirBound) {
   }
 }
 
+// Of a large tensor there are more elements than threads. A grid of two blocks shows it of a small
+// one.
+TEST(KernelsTest, ThreadsGoOnByTheWholeGrid) {
+  constexpr size_t kCount = 1001;
+  const auto device = MakeTestDevice(5);
+  const auto launch = [&](KernelLaunch small) {
+    small.grid = 2;
+    const absl::Status status = device->launcher().Launch(small);
+    EXPECT_TRUE(status.ok()) << status;
+  };
+  const DropoutDraws draws(kSeed);
+  std::vector<float> masked(kCount);
+  draws.Fill(9, "drop1", 0.25, 3, masked);
+  float* mask = device->Put(std::vector<float>(kCount, -99.0f));
+  launch(DropoutLaunch(draws, 9, "drop1", 0.25, 3, mask, kCount, 32));
+  EXPECT_EQ(BitsOf(device->Get(mask, kCount)), BitsOf(masked));
+
+  std::vector<float> dialed = Floats(kCount, 3);
+  float* values = device->Put(dialed);
+  launch(DialLaunch(kSeed, 12, 0.3f, "fc.weight", values, kCount, 32));
+  trainer::DialDraws(kSeed).Apply(12, "fc.weight", 0, 0.3f, std::span(dialed));
+  EXPECT_EQ(BitsOf(device->Get(values, kCount)), BitsOf(dialed));
+
+  const std::vector<int64_t> shape = {kCount}, strides = {1};
+  const std::vector<uint32_t> words = BitsOf(Floats(kCount, 4));
+  const uint64_t key = KeyOf("w", 4, shape);
+  uint64_t* partial = device->Put(std::vector<uint64_t>(2 * kMostHashBlocks));
+  uint64_t* sums = device->Put(std::vector<uint64_t>(2));
+  const auto [elements, finish] =
+      HashLaunches(key, {device->Put(words), 4, shape, strides}, partial, sums, 32);
+  launch(elements);
+  EXPECT_TRUE(device->launcher().Launch(finish).ok());
+  const std::vector<uint64_t> hashed = device->Get(sums, 2);
+  EXPECT_EQ((TensorSums{hashed[0], hashed[1]}),
+            SumsOnHost(key, 4, std::as_bytes(std::span(words))));
+
+  float* out = device->Put(std::vector<float>(1));
+  launch(NoisySumLaunch(device->Put(std::vector<float>(kCount, 1.0f)), kCount, 1, out, 32));
+  EXPECT_EQ(device->Get(out, 1), std::vector<float>{1001.0f});
+}
+
 TEST(KernelsTest, NoisySumsDifferWithTheOrder) {
   const bool rehearsed = MakeTestDevice(0)->rehearsed();
   // A GPU has its own orders, which differ where many threads come at once.

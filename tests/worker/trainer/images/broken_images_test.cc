@@ -5,13 +5,17 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 
 #include "tests/worker/trainer/images/own_images.h"
+#include "worker/trainer/images/image_labels.h"
 #include "worker/trainer/images/image_tree.h"
 #include "worker/trainer/images/picture.h"
 #include "worker/trainer/images/table.h"
+#include "worker/trainer/images/tar_shard.h"
 
 namespace noisefloor::trainer {
 namespace {
@@ -336,6 +340,41 @@ TEST(BrokenImagesTest, TarsAreRefusedWithTheReason) {
       });
 }
 
+// The head of an entry that says it has so many bytes, and nothing behind it.
+std::string TarThatPromises(int64_t bytes) {
+  std::string tar = Tar({{"train/cat/9.png", ""}});
+  const auto octal = [&](size_t at, size_t digits, int64_t value) {
+    for (size_t i = digits; i-- > 0; value /= 8) tar[at + i] = static_cast<char>('0' + value % 8);
+  };
+  octal(124, 11, bytes);
+  tar.replace(148, 8, 8, ' ');
+  int64_t sum = 0;
+  for (const char c : tar.substr(0, 512)) sum += static_cast<unsigned char>(c);
+  octal(148, 6, sum);
+  tar[154] = '\0';
+  return tar;
+}
+
+// Of 64 MiB the entry is taken; whether the bytes are there is another question.
+TEST(BrokenImagesTest, AnEntryOfATarIsAsLargeAsAFileMayBe) {
+  constexpr int64_t kMost = int64_t{64} << 20;
+  const DataRoot root;
+  const std::string shard = root.Path("all.tar");
+  std::vector<std::string> taken;
+  const auto list = [&](int64_t bytes) {
+    root.Put("all.tar", TarThatPromises(bytes));
+    taken.clear();
+    return Message(ListShard(shard, [&](const std::string& path) {
+      taken.push_back(path);
+      return absl::OkStatus();
+    }));
+  };
+  (void)list(kMost);
+  EXPECT_EQ(taken, std::vector<std::string>{"train/cat/9.png"});
+  EXPECT_EQ(list(kMost + 1), shard + ":train/cat/9.png: 67108865 bytes; expected at most 67108864");
+  EXPECT_TRUE(taken.empty());
+}
+
 TEST(BrokenImagesTest, TablesAreRefusedWithFileAndLine) {
   const std::string good = kFaces;
   const std::string at = "ROOT/faces/labels.csv";
@@ -465,6 +504,39 @@ TEST(BrokenImagesTest, UtkFacesNamesAreRefused) {
     EXPECT_EQ(refusal(name), std::string("F/") + name +
                                  ": expected AGE_GENDER_RACE_DATE.jpg, with 0 to 150, 0 or 1, and "
                                  "0 to 4");
+  }
+}
+
+// Labels of pictures for training, each with a value of its own, and of one for tests.
+absl::StatusOr<ImageLabels> LabelsOfValues(int64_t values, const ImageSettings& settings) {
+  ImageTree tree{.folder = "F"};
+  ImageTable table{.path = "T", .columns = {"many", "two"}};
+  for (int64_t i = 0; i <= values; ++i) {
+    const bool test = i == values;
+    const std::string file = std::to_string(i) + ".png";
+    tree.entries.push_back({file});
+    table.rows.push_back({.file = file,
+                          .part = test ? Subset::kTest : Subset::kTrain,
+                          .cells = {std::to_string(test ? 0 : i), i % 2 == 0 ? "0" : "1"},
+                          .line = i + 1});
+  }
+  return LabelsOf(tree, table, settings);
+}
+
+// They are kept as numbers of 16 bits.
+TEST(BrokenImagesTest, AColumnHasUpTo65535DifferentValues) {
+  const ImageSettings classes{.labels = "many"}, groups{.labels = "two", .groups = "many"};
+  const auto of_classes = LabelsOfValues(65535, classes);
+  ASSERT_TRUE(of_classes.ok()) << of_classes.status();
+  EXPECT_EQ(of_classes->classes.size(), 65535u);
+  EXPECT_EQ(of_classes->label[65534], 65534);
+  const auto of_groups = LabelsOfValues(65535, groups);
+  ASSERT_TRUE(of_groups.ok()) << of_groups.status();
+  EXPECT_EQ(of_groups->groups[0].values.size(), 65535u);
+  EXPECT_EQ(of_groups->group[65534], 65534);
+  for (const ImageSettings& settings : {classes, groups}) {
+    EXPECT_EQ(Message(LabelsOfValues(65536, settings).status()),
+              "T:65536: many has more than 65535 different values");
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
+#include "tests/support/forwarding_disk.h"
 #include "tests/support/model_disk.h"
 #include "tests/worker/trainer/data/data_files.h"
 
@@ -72,6 +73,58 @@ TEST(PixelStoreTest, WhatCouldNotBeSyncedIsNotKept) {
   EXPECT_FALSE(disk.Inspect("/cache/set").ok());
   std::vector<uint8_t> got(4);
   EXPECT_TRUE(store.Get(1, got).ok());
+}
+
+// A file of a disk that has so much room.
+class FileWithRoom final : public WritableFile {
+ public:
+  FileWithRoom(std::unique_ptr<WritableFile> file, uint64_t room_bytes)
+      : file_(std::move(file)), room_bytes_(room_bytes) {}
+  const std::string& path() const override { return file_->path(); }
+  absl::Status Append(std::string_view bytes) override { return file_->Append(bytes); }
+  absl::Status WriteAt(uint64_t offset_bytes, std::string_view bytes) override {
+    return file_->WriteAt(offset_bytes, bytes);
+  }
+  absl::Status ReadAt(uint64_t offset_bytes, std::span<char> into) const override {
+    return file_->ReadAt(offset_bytes, into);
+  }
+  absl::Status Truncate(uint64_t size_bytes) override { return file_->Truncate(size_bytes); }
+  absl::Status Sync() override { return file_->Sync(); }
+  absl::Status TakeRoom(uint64_t size_bytes) override {
+    if (size_bytes <= room_bytes_) return file_->TakeRoom(size_bytes);
+    return MakeError(absl::StatusCode::kResourceExhausted, "no room");
+  }
+
+ private:
+  const std::unique_ptr<WritableFile> file_;
+  const uint64_t room_bytes_;
+};
+
+class DiskWithRoom final : public ForwardingDisk {
+ public:
+  explicit DiskWithRoom(uint64_t room_bytes) : room_bytes_(room_bytes) {}
+  absl::StatusOr<std::unique_ptr<WritableFile>> CreateAside(const std::string& path) override {
+    NF_ASSIGN_OR_RETURN(auto file, ForwardingDisk::CreateAside(path));
+    return std::make_unique<FileWithRoom>(std::move(file), room_bytes_);
+  }
+
+ private:
+  const uint64_t room_bytes_;
+};
+
+TEST(PixelStoreTest, TheRoomOfAllPixelsIsTakenAtOnceOrNothingIsLeft) {
+  const DataRoot root;
+  DiskWithRoom disk(11);
+  {
+    const auto two = PixelStore::Aside(2, 4, root.path(), disk);
+    ASSERT_TRUE(two.ok()) << two.status();
+    const std::string name = ListFiles(root.path()).value().at(0);
+    EXPECT_EQ(std::filesystem::file_size(root.Path(name)), 8u) << "before any pixel is put";
+  }
+  EXPECT_EQ(PixelStore::Aside(3, 4, root.path(), disk).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(ListFiles(root.path()).value(), IsEmpty());
+  EXPECT_TRUE(PixelStore::Aside(0, 4, root.path(), disk).ok());
 }
 
 TEST(PixelStoreTest, ADiskThatGivesSomethingElseIsNoticed) {

@@ -1,10 +1,15 @@
 // The program on pictures of a user's own.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 
+#include "common/files/npy.h"
 #include "tests/worker/trainer/images/image_files.h"
 #include "tests/worker/trainer/torch/trainer_process.h"
 
@@ -58,6 +63,29 @@ TEST(OwnImagesTest, AttributesAreLearntWithTheSameBitsFromTheCache) {
   EXPECT_NE(plain.outcome().environment.find(R"("examples_seen":16)"), std::string::npos);
 }
 
+// Of the eight test pictures, 16 to 23: 18 and 21 are warm, those with odd numbers odd; which is
+// which one sees by its red.
+TEST(OwnImagesTest, LabelsOfTheEvaluationSetAreTheAttributesOfItsImages) {
+  TrainerRequest request = OwnImages();
+  request.specification.train.epochs = 0;
+  ASSERT_EQ(RunTrainer(request).exit_code, 0);
+  const auto images = NpyView::Open(request.work_directory + "/evaluation_images.npy");
+  const auto labels = NpyView::Open(request.work_directory + "/evaluation_labels.npy");
+  ASSERT_TRUE(images.ok() && labels.ok()) << images.status() << labels.status();
+  ASSERT_EQ(images->shape(), (Shape{8, 8, 8, 3}));
+  ASSERT_EQ(labels->shape(), (Shape{8, 2}));
+  const auto pixels = *images->Values<uint8_t>();
+  const auto answers = *labels->Values<int32_t>();
+  std::map<std::pair<int32_t, int32_t>, int> seen;
+  for (size_t i = 0; i < 8; ++i) {
+    const int32_t warm = answers[2 * i], odd = answers[2 * i + 1];
+    EXPECT_EQ(warm, pixels[i * 8 * 8 * 3] > 190 ? 1 : 0) << i;
+    ++seen[{warm, odd}];
+  }
+  EXPECT_EQ(seen, (std::map<std::pair<int32_t, int32_t>, int>{
+                      {{0, 0}, 3}, {{0, 1}, 3}, {{1, 0}, 1}, {{1, 1}, 1}}));
+}
+
 // Only who has read them knows how many steps they make: two an epoch.
 TEST(OwnImagesTest, APokeBehindTheLastStepIsRefused) {
   TrainerRequest request = OwnImages();
@@ -74,6 +102,33 @@ TEST(OwnImagesTest, APokeBehindTheLastStepIsRefused) {
   EXPECT_EQ(ran.outcome().message,
             "sources.poke.step: 4 asked, the training has 4 steps, counted from 0: the poke would "
             "never happen");
+}
+
+// Draws have the step in 28 bits of their index. Whoever trained after all would have no finite
+// loss, and end.
+TEST(OwnImagesTest, MoreStepsThanThereAreDrawsAreRefused) {
+  TrainerRequest request = SmallRequest("mlp");
+  request.data_root = request.work_directory + "-root";
+  fs::create_directories(request.data_root + "/own");
+  const std::string picture = test::Png(test::Rgb(8, 8, 1), 8, 8);
+  std::vector<test::TarEntry> pictures;
+  for (int i = 0; i < 2687; ++i) {
+    const std::string folder = i < 2 ? "test/" : "train/";
+    pictures.push_back({folder + (i % 2 == 0 ? "a/" : "b/") + std::to_string(i) + ".png", picture});
+  }
+  std::ofstream(request.data_root + "/own/all.tar", std::ios::binary) << test::Tar(pictures);
+  Specification& spec = request.specification;
+  spec.data = {.name = "own", .image_size = 8};
+  spec.train.batch_size = 1;
+  spec.train.epochs = 100000;
+  spec.train.optimizer.learning_rate = 1e30;
+  spec.evaluate.every_epochs = 0;
+
+  const Ran ran = RunTrainer(request);
+
+  EXPECT_EQ(ran.exit_code, 10);
+  EXPECT_EQ(ran.outcome().message,
+            "268500000 steps; expected at most 268435456, so that no draw comes twice");
 }
 
 TEST(OwnImagesTest, ABrokenPictureIsBadData) {

@@ -1,16 +1,22 @@
 // Dropout masks that our kernel makes, against the host's.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/base/philox.h"
 #include "tests/worker/trainer/cuda/rehearsal.h"
 #include "tests/worker/trainer/torch/failing_launcher.h"
 #include "tests/worker/trainer/torch/formula.h"
 #include "worker/trainer/cuda/counted_launcher.h"
+#include "worker/trainer/cuda/kernels/arguments.h"
 #include "worker/trainer/torch/model/layers.h"
 #include "worker/trainer/torch/step/shards.h"
 #include "worker/trainer/torch/step/train_report.h"
@@ -68,6 +74,58 @@ TEST(MasksTest, OfShardsOnTwoDevicesGiveTheGradientsOfTheHosts) {
   EXPECT_EQ(first.launches(), 4u);  // Two layers a shard.
   EXPECT_EQ(second.launches(), 4u);
   for (size_t i = 0; i < host.size(); ++i) EXPECT_TRUE(at::equal(device[i], host[i])) << i;
+}
+
+// Stream and elements of each mask, in the order in which they are made; nothing is dropped.
+using Masks = std::vector<std::pair<uint64_t, uint64_t>>;
+
+class NotingLauncher final : public cuda::KernelLauncher {
+ public:
+  absl::Status Launch(const cuda::KernelLaunch& launch) override {
+    cuda::DropoutArguments a;
+    std::memcpy(&a, launch.arguments.data(), sizeof a);
+    masks_.emplace_back(a.stream, a.count);
+    std::fill_n(a.mask, a.count, 1.0f);
+    return absl::OkStatus();
+  }
+  const Masks& masks() const { return masks_; }
+
+ private:
+  Masks masks_;
+};
+
+// Of two images of 32 x 32 in colour.
+Masks MasksOf(const std::string& name) {
+  const at::NoGradGuard no_grad;
+  const auto model =
+      MakeModel({.name = name, .dropout = 0.5, .hidden = 16}, {3, 32, 32, 10}, at::kCPU);
+  NotingLauncher launcher;
+  model->Forward(FormulaImages(2, 3, 32), {.training = true, .launcher = &launcher});
+  return launcher.masks();
+}
+
+// As the papers have it: behind hidden layers; before the last layer; in vit behind what is given
+// to the blocks, and behind each block's attention and hidden layer.
+TEST(MasksTest, NetworksDropWhatTheirPapersSay) {
+  const auto mask = [](const std::string& layer, uint64_t elements) {
+    return std::pair(StreamOf(layer), 2 * elements);
+  };
+  constexpr uint64_t kTokens = uint64_t{64} * 192;
+  Masks vit = {mask("dropout", kTokens)};
+  for (int block = 1; block <= 6; ++block) {
+    const std::string name = "block" + std::to_string(block);
+    vit.push_back(mask(name + ".dropout1", kTokens));
+    vit.push_back(mask(name + ".dropout2", kTokens));
+  }
+  EXPECT_EQ(MasksOf("vit"), vit);
+  EXPECT_EQ(MasksOf("mlp"), (Masks{mask("dropout1", 16), mask("dropout2", 16)}));
+  EXPECT_EQ(MasksOf("medium_cnn"),
+            (Masks{mask("dropout1", 64 * 32 * 32), mask("dropout2", 128 * 16 * 16),
+                   mask("dropout3", 256 * 8 * 8), mask("dropout4", 256 * 4 * 4)}));
+  EXPECT_EQ(MasksOf("vgg16"), (Masks{mask("dropout1", 4096), mask("dropout2", 4096)}));
+  EXPECT_EQ(MasksOf("mobilenet"), (Masks{mask("dropout", 1024)}));
+  EXPECT_EQ(MasksOf("efficientnet_b0"), (Masks{mask("dropout", 1280)}));
+  EXPECT_EQ(MasksOf("resnet20"), Masks{});
 }
 
 TEST(MasksTest, ALaunchThatFailsIsALostDevice) {

@@ -95,6 +95,14 @@ TEST(MeasureTest, EachRoundHasBothArmsInTheOrderThatItsSeedSays) {
     }
   }
   EXPECT_NEAR(ran.outcome().train_seconds, seconds, 1e-9) << "of all timed steps";
+  std::vector<int64_t> steps;
+  for (const TrainerEvent& event : ran.events) {
+    const auto* progress = std::get_if<ProgressEvent>(&event);
+    if (progress == nullptr) continue;
+    steps.push_back(progress->step);
+    EXPECT_EQ(progress->step_count, 16);
+  }
+  EXPECT_EQ(steps, (std::vector<int64_t>{2, 4, 6, 8, 10, 12, 14, 16})) << "those of both arms";
 }
 
 TEST(MeasureTest, OtherSeedsOfTheOrderGiveOtherRounds) {

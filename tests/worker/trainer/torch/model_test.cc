@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -223,6 +224,21 @@ TEST(EvaluationPartsTest, ChangeNoBit) {
     }
   }
   at::set_num_threads(before);
+}
+
+// Its variance would divide by 0 and make the running one none.
+TEST(LayersTest, OneValueAChannelIsNotNormalisedInTraining) {
+  const auto ones = [](at::IntArrayRef shape) { return at::ones(shape); };
+  const BatchNorm norm{.weight = ones({3}),
+                       .bias = ones({3}),
+                       .running_mean = ones({3}),
+                       .running_var = ones({3}),
+                       .batch_mean = ones({3}),
+                       .batch_variance = ones({3})};
+  EXPECT_THROW(norm(ones({1, 3, 1, 1}), {.training = true}), c10::ValueError);
+  EXPECT_TRUE(at::equal(norm(ones({1, 3, 1, 1}), {.training = false}), ones({1, 3, 1, 1})));
+  EXPECT_NO_THROW(norm(ones({2, 3, 1, 1}), {.training = true}));
+  EXPECT_TRUE(at::equal(norm.batch_variance, at::zeros({3})));
 }
 
 TEST(LayersTest, PartsAreEvenAndInOrder) {

@@ -153,6 +153,22 @@ TEST(LossScaleTest, StopsAtTheLargestFloat) {
   EXPECT_EQ(scale.scale(), std::ldexp(1.0, 127));
 }
 
+// The limit is the gradient's own, not that of what the scale made of it.
+TEST(UpdateTest, AGradientIsClippedWithoutItsScale) {
+  TrainSettings train;
+  train.precision = "fp16";
+  train.loss_scale.initial = 1024;
+  train.clip_norm = 1;
+  const at::Tensor weight = at::zeros({2});
+  Update update(train, {weight}, {});
+  update.Step({at::tensor({3.0f * 1024, 4.0f * 1024})}, 1.0);  // Of norm 5.
+  EXPECT_NEAR(weight[0].item<float>(), -0.6, 1e-5);
+  EXPECT_NEAR(weight[1].item<float>(), -0.8, 1e-5);
+  update.Step({at::tensor({0.0f, 0.5f * 1024})}, 1.0);  // Within the limit.
+  EXPECT_NEAR(weight[0].item<float>(), -0.6, 1e-5);
+  EXPECT_NEAR(weight[1].item<float>(), -1.3, 1e-5);
+}
+
 TEST(UpdateTest, WhatIsExportedGoesOnToTheSameBits) {
   for (const std::string name : {"sgd", "adam", "adamw"}) {
     TrainSettings train;

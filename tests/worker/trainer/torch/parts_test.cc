@@ -405,7 +405,11 @@ class Witness final : public Model {
 class EvaluatorTest : public testing::Test {
  protected:
   absl::StatusOr<std::vector<float>> Predict(const EvaluationPlan& plan, const Model& model) {
-    return Evaluator(plan, split_, augmenter_, team_).Predict(model, 2, at::kCPU);
+    return PredictOn(team_, plan, model);
+  }
+  absl::StatusOr<std::vector<float>> PredictOn(ThreadTeam& team, const EvaluationPlan& plan,
+                                               const Model& model) {
+    return Evaluator(plan, split_, augmenter_, team).Predict(model, 2, at::kCPU);
   }
 
  private:
@@ -448,6 +452,19 @@ TEST_F(EvaluatorTest, TheNumberOfThreadsIsItsOwnOnThreadsThatHaveNotWorkedYet) {
   EXPECT_TRUE(Predict({.batch_size = 6, .threads = 1, .fresh_threads = true}, model).ok());
   at::set_num_threads(before);
   EXPECT_EQ(model.threads(), 1);
+}
+
+// Training goes on with its own number on every thread of the team.
+TEST_F(EvaluatorTest, ThreadsGoBackToTheNumberThatTrains) {
+  const int before = at::get_num_threads();
+  ThreadTeam team(2, [] {});
+  const Witness model;
+  EXPECT_TRUE(
+      PredictOn(team, {.batch_size = 3, .threads = 1, .training = {.threads = 3}}, model).ok());
+  std::vector<int> threads(2);
+  team.Run([&](int64_t rank) { threads[static_cast<size_t>(rank)] = at::get_num_threads(); });
+  at::set_num_threads(before);
+  EXPECT_EQ(threads, (std::vector<int>{3, 3}));
 }
 
 // Says whether kernels are fixed while it is asked.

@@ -401,6 +401,17 @@ TEST_F(ReporterTest, RecordsAreNumberedFromOneWithoutGaps) {
   EXPECT_TRUE(reporter.told_outcome());
 }
 
+// Nobody has asked for it, and the next one waits.
+TEST_F(ReporterTest, AThousandRecordsAreTold) {
+  Reporter reporter(ends_[1]);
+  for (int64_t step = 1; step <= 1001; ++step) reporter.Add({step, 0.5, "x", 2.0});
+  const auto events = Events();
+  ASSERT_EQ(events.size(), 1u);
+  const auto& records = std::get<RecordsEvent>(events[0]).records;
+  ASSERT_EQ(records.size(), 1000u);
+  EXPECT_EQ(records.back().step, 1000);
+}
+
 TEST_F(ReporterTest, AReaderThatHasGoneIsKeptAsAStatus) {
   signal(SIGPIPE, SIG_IGN);
   close(std::exchange(ends_[0], -1));

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/fields.h"
@@ -12,6 +13,7 @@
 #include "common/trainer_protocol/training.h"
 #include "tests/worker/trainer/torch/trainer_process.h"
 #include "worker/trainer/torch/facts/machine.h"
+#include "worker/trainer/torch/intake.h"
 
 namespace noisefloor::trainer {
 namespace {
@@ -261,6 +263,32 @@ TEST(CommandLineTest, ADirectRunBecomesItsClass) {
   const Json environment = Json::parse(ran.outcome().environment);
   EXPECT_EQ(environment["aten_cpu_capability"], "DEFAULT");
   EXPECT_EQ(environment["variables"]["ONEDNN_MAX_CPU_ISA"], "SSE41");
+}
+
+TEST(CommandLineTest, ADirectRunIsTheRequestThatItsArgumentsMake) {
+  const TrainerRequest given = SmallRequest();
+  const std::string file = given.work_directory + "/spec.json";
+  std::ofstream(file) << SpecificationToJson(given.specification);
+  std::vector<std::string> arguments = {"noisefloor-trainer", "--spec=" + file,
+                                        "--work=" + given.work_directory + "/out",
+                                        "--data-root=/d"};
+  const auto made = [&] {
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    return RequestOf(ParseOptions(static_cast<int>(argv.size()), argv.data(), "a stack"));
+  };
+  const auto trains = made();
+  ASSERT_TRUE(trains.ok()) << trains.status();
+  EXPECT_EQ(SpecificationToJson(trains->specification), SpecificationToJson(given.specification));
+  EXPECT_EQ(trains->data_root, "/d");
+  EXPECT_EQ(trains->work_directory, given.work_directory + "/out");
+  EXPECT_EQ(trains->weights, "");
+  EXPECT_FALSE(trains->write_evaluation_set);
+  arguments.insert(arguments.end(), {"--weights=w.safetensors", "--evaluation-set"});
+  const auto evaluates = made();
+  ASSERT_TRUE(evaluates.ok()) << evaluates.status();
+  EXPECT_EQ(evaluates->weights, "w.safetensors");
+  EXPECT_TRUE(evaluates->write_evaluation_set);
 }
 
 TEST(CommandLineTest, AWorkFolderThatCannotBeMadeIsTheMachinesFault) {

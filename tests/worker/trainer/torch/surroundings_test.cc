@@ -113,6 +113,13 @@ TEST_F(SurroundingsTest, LooksAgainWhenTenSecondsHavePassed) {
   EXPECT_EQ(processors["mhz"]["least"], 500);
   EXPECT_EQ(processors["available_mib"], (Json{{"least", 1}, {"mean", 5.0 / 3}, {"most", 2}}));
   EXPECT_EQ(processors["throttled"], 2) << "since the training began";
+  EXPECT_FALSE(processors.contains("others_share")) << "of no time there is no share";
+}
+
+TEST_F(SurroundingsTest, ASystemThatHasSlowedNoCoreSaysSo) {
+  Throttled(0, 0);
+  Throttled(1, 0);
+  EXPECT_EQ(Start().Finish()["processors"].value("throttled", -1), 0);
 }
 
 TEST_F(SurroundingsTest, WhatASystemDoesNotSayIsLeftOut) {

@@ -1,5 +1,6 @@
 // What is told of a training: its losses, its times, how it was tested and why it ended.
 #include <ATen/ATen.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,16 +9,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
 #include <functional>
 #include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/files/sha256.h"
 #include "common/trainer_protocol/json.h"
 #include "worker/trainer/torch/facts/environment.h"
 #include "worker/trainer/torch/failure.h"
@@ -30,7 +36,7 @@ namespace noisefloor::trainer {
 namespace {
 
 // At most as many as a pipe takes.
-std::vector<Record> RecordsToldBy(const std::function<void(Reporter&)>& work) {
+std::vector<TrainerEvent> EventsToldBy(const std::function<void(Reporter&)>& work) {
   int ends[2];
   EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
   Reporter reporter(ends[1]);
@@ -43,16 +49,14 @@ std::vector<Record> RecordsToldBy(const std::function<void(Reporter&)>& work) {
     text.append(piece.data(), static_cast<size_t>(n));
   }
   close(ends[0]);
-  std::vector<Record> records;
+  std::vector<TrainerEvent> events;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const auto event = EventFromJson(line);
     EXPECT_TRUE(event.ok()) << event.status();
-    if (!event.ok()) continue;
-    const auto* told = std::get_if<RecordsEvent>(&*event);
-    if (told != nullptr) records.insert(records.end(), told->records.begin(), told->records.end());
+    if (event.ok()) events.push_back(*event);
   }
-  return records;
+  return events;
 }
 
 // 43 steps an epoch: ten records of four steps each, and one of the three that are left.
@@ -64,24 +68,37 @@ TEST(JournalTest, LossesAreMeansOfTenthsOfAnEpochAndOfEpochs) {
     for (int64_t step = begin; step < end; ++step) sum += loss(step);
     return sum / static_cast<double>(end - begin);
   };
-  std::vector<std::tuple<int64_t, std::string, double>> expected, told;
+  std::vector<std::tuple<int64_t, double, std::string, double>> expected, told;
+  std::vector<std::pair<int64_t, int64_t>> ends, progress;
+  const auto epoch = [](int64_t step) { return static_cast<double>(step) / kEpoch; };
   for (const int64_t first : {int64_t{0}, kEpoch}) {
     for (int64_t begin = first; begin < first + kEpoch; begin += 4) {
       const int64_t end = std::min(begin + 4, first + kEpoch);
-      expected.emplace_back(end, "train_loss", mean(begin, end));
+      expected.emplace_back(end, epoch(end), "train_loss", mean(begin, end));
+      ends.emplace_back(end, 2 * kEpoch);
     }
-    expected.emplace_back(first + kEpoch, "train_loss_epoch", mean(first, first + kEpoch));
+    const int64_t end = first + kEpoch;
+    expected.emplace_back(end, epoch(end), "train_loss_epoch", mean(first, end));
   }
 
-  const std::vector<Record> records = RecordsToldBy([&](Reporter& reporter) {
+  const std::vector<TrainerEvent> events = EventsToldBy([&](Reporter& reporter) {
     Journal journal({kEpoch, 2 * kEpoch}, reporter);
     for (int64_t step = 0; step < 2 * kEpoch; ++step) {
       EXPECT_TRUE(journal.Add(step, at::scalar_tensor(loss(step), at::kFloat)));
     }
   });
 
-  for (const Record& record : records) told.emplace_back(record.step, record.metric, record.value);
+  for (const TrainerEvent& event : events) {
+    if (const auto* done = std::get_if<ProgressEvent>(&event)) {
+      progress.emplace_back(done->step, done->step_count);
+      continue;
+    }
+    for (const Record& r : std::get<RecordsEvent>(event).records) {
+      told.emplace_back(r.step, r.epoch, r.metric, r.value);
+    }
+  }
   EXPECT_EQ(told, expected);
+  EXPECT_EQ(progress, ends);
 }
 
 class SetClock final : public Clock {
@@ -99,6 +116,57 @@ TEST(StopwatchTest, CountsSecondsOfTheClock) {
   EXPECT_EQ(time.device_seconds, 0);
 }
 
+// A GPU whose work takes its time from whoever waits for it. An event is the time it was recorded.
+class SlowGpu final : public c10::impl::DeviceGuardImplInterface {
+ public:
+  explicit SlowGpu(SetClock& clock) : clock_(clock) {}
+  void Add(absl::Duration work) { work_ += work; }
+
+  c10::DeviceType type() const override { return c10::DeviceType::CUDA; }
+  c10::Device exchangeDevice(c10::Device device) const override { return device; }
+  c10::Device getDevice() const override { return {c10::DeviceType::CUDA, 0}; }
+  void setDevice(c10::Device) const override {}
+  void uncheckedSetDevice(c10::Device) const noexcept override {}
+  c10::Stream getStream(c10::Device device) const override {
+    return c10::Stream(c10::Stream::DEFAULT, device);
+  }
+  c10::Stream exchangeStream(c10::Stream stream) const override { return stream; }
+  c10::DeviceIndex deviceCount() const noexcept override { return 1; }
+  void record(void** event, const c10::Stream&, c10::DeviceIndex, c10::EventFlag) const override {
+    *event = &events_.emplace_back(clock_.steady);
+  }
+  bool queryEvent(void*) const override { return true; }
+  void synchronizeStream(const c10::Stream&) const override { Wait(); }
+  void synchronizeEvent(void*) const override { Wait(); }
+  double elapsedTime(void* from, void* to, c10::DeviceIndex) const override {
+    return absl::ToDoubleMilliseconds(*static_cast<absl::Duration*>(to) -
+                                      *static_cast<absl::Duration*>(from));
+  }
+
+ private:
+  void Wait() const { clock_.steady += std::exchange(work_, absl::ZeroDuration()); }
+
+  SetClock& clock_;
+  mutable absl::Duration work_;
+  mutable std::deque<absl::Duration> events_;
+};
+
+// Without what was under way before, and until the GPU is done.
+TEST(StopwatchTest, AStepOnAGpuIsTimedFromBeginToEnd) {
+  SetClock clock;
+  SlowGpu gpu(clock);
+  auto& known = c10::impl::device_guard_impl_registry[static_cast<size_t>(c10::DeviceType::CUDA)];
+  const auto* const before = known.exchange(&gpu);
+  gpu.Add(absl::Seconds(100));
+  const StepTime time = Stopwatch({c10::DeviceType::CUDA, 0}, clock).Time([&] {
+    clock.steady += absl::Milliseconds(500);
+    gpu.Add(absl::Seconds(2));
+  });
+  known.store(before);
+  EXPECT_EQ(time.wall_seconds, 2.5);
+  EXPECT_EQ(time.device_seconds, 0.5) << "between the events";
+}
+
 TEST(MeasuredTest, OrdersOfArrivalAreCountedAndTheMostFrequentIsTold) {
   TrainReport report;
   EXPECT_FALSE(MeasuredJson(report).contains("arrival_orders_seen"));
@@ -106,6 +174,54 @@ TEST(MeasuredTest, OrdersOfArrivalAreCountedAndTheMostFrequentIsTold) {
   const Json measured = MeasuredJson(report);
   EXPECT_EQ(measured["arrival_orders_seen"], 3);
   EXPECT_EQ(measured["most_frequent_arrival_order"], 5);
+}
+
+// Says the same of every class.
+class Undecided final : public Model {
+ public:
+  explicit Undecided(int64_t classes) : classes_(classes) {}
+  at::Tensor Forward(const at::Tensor& images, const ForwardPass&) const override {
+    return at::zeros({images.size(0), classes_});
+  }
+
+ private:
+  const int64_t classes_;
+};
+
+TEST(ResultsTest, OfMoreClassesThanAnOutcomeTakesNoneHasAnAccuracy) {
+  std::string folder = testing::TempDir() + "noisefloor-results-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  TrainerRequest request;
+  request.work_directory = folder;
+  const ImageShape shape{1, 2, 2};
+  const Augmenter augmenter(shape, {}, Layout::kNhwc);
+  ThreadTeam team(1, [] {});
+  for (const int64_t classes : {10000, 10001}) {
+    Dataset dataset;
+    dataset.classes = classes;
+    dataset.test = Split{shape, std::vector<uint8_t>(4), std::vector<int64_t>(1)};
+    const Evaluator evaluator({.batch_size = 1}, dataset.test, augmenter, team);
+    EventsToldBy([&](Reporter& reporter) {
+      Results results(request, dataset, reporter);
+      EXPECT_TRUE(results.EvaluateGiven(Undecided(classes), at::kCPU, evaluator).ok());
+      EXPECT_EQ(results.outcome().per_class_accuracy.size(), classes == 10000 ? 10000u : 0u);
+      EXPECT_EQ(results.outcome().metrics.at("top1"), 1) << "of equal logits the first";
+    });
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// Cells are pinned to the fingerprint: other versions have another one, another program has not.
+TEST(BuildTest, ItsFingerprintIsOfTheStackAndItsVersions) {
+  const Build build = IdentifyBuild();
+  const Json environment = ProcessEnvironment(build);
+  EXPECT_EQ(build.stack, OwnStack());
+  EXPECT_EQ(build.build, *Sha256File("/proc/self/exe"));
+  EXPECT_EQ(build.fingerprint, Sha256Hex("{\"stack\":\"" + build.stack + "\",\"versions\":" +
+                                         environment["versions"].dump() + "}"));
+  for (const char* library : {"libtorch", "library", "onednn", "mkl", "openmp", "compiler"}) {
+    EXPECT_NE(environment["versions"].value(library, ""), "") << library;
+  }
 }
 
 // Behind the two notes that every environment has.
@@ -157,6 +273,9 @@ TEST(EvaluationPlanTest, TestsHaveTheThreadsOfTheSpecificationWhateverWasDrawn) 
   const TrainInput input{specification, dataset, streams, drawn, {at::kCPU}, clock, {}};
   EXPECT_EQ(EvaluationOf(input).threads, 2);
   EXPECT_EQ(EvaluationOf(input).training.threads, 5) << "to which it goes back";
+  specification.train.batch_size = 8;
+  specification.evaluate.batch_size = 77;
+  EXPECT_EQ(EvaluationOf(input).batch_size, 77);
 }
 
 void NobodyAsks() { ADD_FAILURE() << "the words were enough"; }
