@@ -292,11 +292,7 @@ TEST_F(TreeCacheTest, EachFolderIsOnDiskBeforeTheTreeIsThereAndThenTheirs) {
   const std::string part = PartOf(source);
   const auto renamed = std::ranges::find(disk.done, "rename " + part);
   ASSERT_NE(renamed, disk.done.end());
-  for (const std::string folder : {"", "/a", "/a/b", "/a/c", "/d"}) {
-    // Behind what made it: the last one that knows all of its files.
-    const auto synced = std::find(disk.done.begin(), renamed, "sync " + part + folder);
-    EXPECT_NE(synced, renamed) << folder;
-  }
+  ASSERT_GE(renamed - disk.done.begin(), 5);
   EXPECT_THAT(
       std::vector<std::string>(renamed - 5, renamed),
       testing::UnorderedElementsAre("sync " + part, "sync " + part + "/a", "sync " + part + "/a/b",

@@ -226,7 +226,8 @@ class Commands(unittest.TestCase):
         for words, python, script, arguments in (
                 (["python3", here, "--a", "-m"], ["python3"], [here], ["--a", "-m"]),
                 (["python3", "-u", "-X", "dev", here], ["python3", "-u", "-X", "dev"], [here], []),
-                (["python3", "-m", "a.b", "c"], ["python3"], ["-m", "a.b"], ["c"]),
+                (["python3", "-m", "a.b", "c", "d"], ["python3"], ["-m", "a.b"], ["c", "d"]),
+                (["python3", "-u", "-m", "a.b"], ["python3", "-u"], ["-m", "a.b"], []),
                 ([here, "x"], [sys.executable], [here], ["x"])):
             self.assertEqual(command.parse(words), command.Command(python, script, arguments))
         for words, expected in (([], "expected a command"), (["python3"], "expected a Python"),

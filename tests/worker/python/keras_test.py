@@ -1,6 +1,7 @@
 """Scripts of JAX and Keras as members."""
 
 import os
+import subprocess
 import unittest
 
 import member
@@ -8,6 +9,16 @@ import member
 SCRIPTS = member.SCRIPTS
 PYTHONS = {"jax": member.interpreter("jax"),
            "tensorflow": member.interpreter("tensorflow")}
+
+
+@unittest.skipIf(PYTHONS["jax"] is None, "no Python with jax")
+class Parts(unittest.TestCase):
+    def test_the_parts_work(self) -> None:
+        assert PYTHONS["jax"] is not None
+        done = subprocess.run([*PYTHONS["jax"], "-m", "unittest", "keras_parts_test"],
+                              env={**os.environ, "KERAS_BACKEND": "jax"}, capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class KerasClouds:

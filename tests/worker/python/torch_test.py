@@ -15,7 +15,8 @@ PYTHON = member.interpreter("torch")
 class Parts(unittest.TestCase):
     def test_the_parts_work_with_numpy(self) -> None:
         assert PYTHON is not None
-        done = subprocess.run([*PYTHON, "-m", "unittest", "draws_test", "parts_test"],
+        done = subprocess.run([*PYTHON, "-m", "unittest", "draws_test", "parts_test",
+                               "conform_parts_test", "torch_parts_test"],
                               capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("skipped", done.stderr)
