@@ -149,8 +149,12 @@ class Callbacks(unittest.TestCase):
                             verbose=0, callbacks=[callback])
         self.assertEqual(epochs, [1 / 3, 2 / 3, 1, 1 + 1 / 3, 1 + 2 / 3, 2])
         self.assertEqual((run.steps, run.step_count), (6, 6))
+        # Before it Keras looks at the first one.
+        for epoch, batches in enumerate((got[-6:-3], got[-3:])):
+            self.assertEqual(np.concatenate([labels for _, labels in batches]).tolist(),
+                             run.data_order.order(7, epoch))
         named = {}
-        for i, (images, labels) in enumerate(got[-6:-3]):  # Before it Keras looks at the first one.
+        for i, (images, labels) in enumerate(got[-6:-3]):
             named[f"images/{i}"] = tensors.tensor_of(images, "float32")
             named[f"labels/{i}"] = tensors.tensor_of(labels, "int32")
         self.assertEqual(run.hashes["first_batches"], tensors.hash_tensors(named))

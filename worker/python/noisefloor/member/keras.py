@@ -104,6 +104,7 @@ class Callback(keras.callbacks.Callback):
         super().__init__()
         self._run = run
         self._loader = loader
+        self._first = 0
         self._epoch = 0
 
     def restore(self, model: keras.Model) -> int:
@@ -114,10 +115,12 @@ class Callback(keras.callbacks.Callback):
             return 0
         for variable, value in zip(_variables(model), kept["variables"], strict=True):
             variable.assign(value)
-        self._loader.epoch = kept["epoch"]
-        return int(kept["epoch"])
+        self._first = self._loader.epoch = int(kept["epoch"])
+        return self._first
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        # Keras has looked at a batch, and told the loader that an epoch is over.
+        self._loader.epoch = self._first
         self._run.progress(self.params["epochs"] * len(self._loader))
         if self._run.steps == 0:
             for index in range(min(4, len(self._loader))):
