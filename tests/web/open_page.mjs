@@ -40,6 +40,9 @@ export async function open(value, { width = 1100, colorScheme = "light", drawn =
   return { page, heard };
 }
 
+/** A scroll is told with the next frame, and moves or hides the tip: it must have been before one looks. */
+export const scrolled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
 /** What a button beside a figure saves. */
 export async function saved(page, figure, name) {
   const [download] = await Promise.all([page.waitForEvent("download"), figure.locator(".tools button", { hasText: name }).click()]);

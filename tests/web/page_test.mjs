@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { gzipSync } from "node:zlib";
 
-import { axe, distinct, fields, figureOf, open, saved, study, wide } from "./open_page.mjs";
+import { axe, distinct, fields, figureOf, open, saved, scrolled, study, wide } from "./open_page.mjs";
 
 function at(value, path) {
   return path.split(".").reduce((inner, key) => inner?.[key], value);
@@ -178,8 +178,7 @@ test("a line against an axis joins cohorts that differ in nothing else", async (
   assert.match(text, /n, which is 3 to 4/);
   const circle = figure.locator("circle").first();  // Of control.
   await circle.scrollIntoViewIfNeeded();
-  // A scroll hides the tip, and is told with the next frame: it must have been before the pointer comes.
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await scrolled(page);
   await circle.hover({ force: true });
   assert.match(await page.locator("#tip").textContent(), /n = 3/);
   await page.close();
@@ -806,6 +805,7 @@ test("marks say in words what they are, on the keyboard, too", async () => {
   assert.equal(await svg.locator("[tabindex='0']").count(), 1);
   await page.keyboard.press("ArrowDown");
   assert.deepEqual(await shown(), first.split("\n"));
+  await scrolled(page);
   const [tip, mark] = await page.evaluate(() => [document.querySelector("#tip"), document.activeElement].map((e) => e.getBoundingClientRect()));
   assert.ok(tip.left >= 0 && tip.right <= 1100 && tip.top >= 0 && tip.bottom <= 900, "the tip is in the window");
   assert.ok(Math.abs((tip.left + tip.right - mark.left - mark.right) / 2) < 1, "it is in the middle of its mark");

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "common/stacks/installed_stack.h"
 #include "common/trainer_protocol/fields.h"
+#include "tests/support/variable.h"
 
 namespace noisefloor {
 namespace {
@@ -70,10 +70,8 @@ TEST(KnownStacksTest, ATrainerIsNamedAfterItsStackUnlessItIsTheDefault) {
   EXPECT_EQ(TrainerBeside("/opt/bin", "torch-2.7-cu126"),
             "/opt/bin/noisefloor-trainer-torch-2.7-cu126");
   EXPECT_EQ(StacksFolder("/cache"), "/cache/stacks");
-  const std::string home = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
-  setenv("HOME", "/home/somebody", 1);
+  const test::Variable home("HOME", "/home/somebody");
   EXPECT_EQ(StacksFolder(""), "/home/somebody/.cache/noisefloor/stacks");
-  setenv("HOME", home.c_str(), 1);
 }
 
 TEST_F(StacksTest, ACopyOfTheTrainerIsPutThereAndFollowsAnUpdate) {

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
+#include <optional>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -19,6 +19,7 @@
 #include "tests/coordinator/cli/command_line.h"
 #include "tests/coordinator/store/sample_files.h"
 #include "tests/coordinator/store/temp_home.h"
+#include "tests/support/variable.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -323,10 +324,9 @@ class StacksCommand : public ::testing::Test {
  protected:
   StacksCommand() {
     line_.SetCache(line_.home() + "/cache");
-    setenv("PATH", (line_.home() + "/bin:" + path_).c_str(), 1);
+    path_.Set(line_.home() + "/bin:" + path_.before());
     PutPython("exit 1");  // Whatever is asked of it.
   }
-  ~StacksCommand() override { setenv("PATH", path_.c_str(), 1); }
 
   // As the command leaves it.
   void Install() const {
@@ -344,7 +344,7 @@ class StacksCommand : public ::testing::Test {
   }
 
   CommandLine line_;
-  const std::string path_ = std::getenv("PATH");
+  const test::Variable path_{"PATH", std::nullopt};
   const std::string folder_ = line_.home() + "/cache/stacks/" + kStack;
 };
 

@@ -187,7 +187,7 @@ class UnreadableQuery final : public HeldQuery {
   }
   absl::StatusOr<query::Settlement> DecideUntil(SweepId sweep) override {
     const int tries = ++tries_;
-    if (tries > 1) keeper_->Look({sweep});  // So that nobody waits for the next one.
+    keeper_->Look({sweep});  // So that nobody waits for the next one.
     NF_RETURN_IF_ERROR(answer_(tries));
     return real_.DecideUntil(sweep);
   }

@@ -7,6 +7,7 @@ import json
 import tempfile
 import unittest
 from typing import Any
+from unittest import mock
 
 import noisefloor.member as nf
 import jax
@@ -72,12 +73,20 @@ class Loaders(unittest.TestCase):
         self.assertEqual(len({*first.values(), *second.values()}), 14)
 
     def test_workers_that_would_share_or_not_live_are_refused(self) -> None:
-        with self.assertRaisesRegex(ValueError, "JAX does not survive"):
-            self.loader(made(), workers=2, use_multiprocessing=True)
-        with self.assertRaisesRegex(ValueError, "threads share their generators"):
-            self.loader(made(), workers=2, transform=lambda x: x)
-        self.loader(made(), workers=1, use_multiprocessing=True, transform=lambda x: x)
-        self.loader(made(), workers=2)
+        for workers in (1, 2):
+            with self.assertRaisesRegex(ValueError, "JAX does not survive"):
+                self.loader(made(), workers=workers, use_multiprocessing=True)
+        with self.assertRaisesRegex(ValueError, "on jax Keras carries .* into other epochs"):
+            self.loader(made(), workers=2)
+        with mock.patch.object(keras.backend, "backend", lambda: "torch"):
+            for options in ({"workers": 2}, {"workers": 1, "use_multiprocessing": True}):
+                with self.assertRaisesRegex(ValueError, "on torch Keras carries"):
+                    self.loader(made(), **options)
+        with mock.patch.object(keras.backend, "backend", lambda: "tensorflow"):
+            with self.assertRaisesRegex(ValueError, "threads share their generators"):
+                self.loader(made(), workers=2, transform=lambda x: x)
+            self.loader(made(), workers=2, use_multiprocessing=True, transform=lambda x: x)
+            self.loader(made(), workers=2)
 
 
 class Weights(unittest.TestCase):
@@ -166,6 +175,32 @@ class Callbacks(unittest.TestCase):
                    if event["event"] == "records" for r in event["records"]]
         self.assertEqual([(record[0], record[1], record[3]) for record in records],
                          [(3 * at, at, loss) for at, loss in enumerate(history.history["loss"], 1)])
+
+    def test_an_epoch_has_its_own_order_however_it_is_come_by(self) -> None:
+        run = made()
+        run.checkpoint = lambda make: None  # type: ignore[assignment]
+        trained: list[tuple[int, int]] = []
+
+        class Watching(keras.callbacks.Callback):
+            def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+                self.epoch = epoch
+
+            def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+                trained.append((self.epoch, loader.epoch))
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        loader = nf.keras.Loader(run, Loaders.x, Loaders.y, 4)
+        watching = [nf.keras.Callback(run, loader), Watching()]
+
+        def fit(first: int, end: int, **options: Any) -> None:
+            model.fit(loader, initial_epoch=first, epochs=end, shuffle=False, verbose=0,
+                      callbacks=watching, **options)
+        fit(0, 2)
+        fit(2, 3)
+        fit(3, 5, validation_data=loader)
+        model.evaluate(loader, verbose=0)
+        fit(7, 8)
+        self.assertEqual(trained, [(e, e) for e in (0, 1, 2, 3, 4, 7) for _ in range(2)])
 
     def test_what_was_kept_is_taken_up(self) -> None:
         run = made()

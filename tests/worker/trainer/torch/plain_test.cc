@@ -14,6 +14,7 @@
 #include <fstream>
 #include <future>
 #include <limits>
+#include <list>
 #include <map>
 #include <new>
 #include <string>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "common/trainer_protocol/json.h"
+#include "tests/support/variable.h"
 #include "worker/devices/class_variables.h"
 #include "worker/trainer/torch/facts/hardware.h"
 #include "worker/trainer/torch/facts/machine.h"
@@ -326,24 +328,16 @@ TEST(MachineTest, ShowsEveryVariableThatMayChangeBitsAsItIs) {
         "CUDNN_CONV_WSCAP_DBG", "NCCL_ALGO", "NVIDIA_TF32_OVERRIDE", "TORCH_CUDNN_V8_API_DISABLED",
         "PYTORCH_CUDA_ALLOC_CONF", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES", "LD_BIND_NOT",
         "THP_MEM_ALLOC_ENABLE"}) {
-    const char* const before = std::getenv(name);
-    const std::string kept = before == nullptr ? "" : before;
-    setenv(name, "a=b", 1);
+    const test::Variable set(name, "a=b");
     EXPECT_EQ(VariablesJson().value(name, ""), "a=b") << name;
-    if (before == nullptr) {
-      unsetenv(name);
-    } else {
-      setenv(name, kept.c_str(), 1);
-    }
   }
 }
 
 TEST(MachineTest, SaysWhichHostKernelAndImageItIs) {
   utsname names = {};
   ASSERT_EQ(uname(&names), 0);
-  setenv("NOISEFLOOR_IMAGE", "registry/trainer:1", 1);
+  const test::Variable image("NOISEFLOOR_IMAGE", "registry/trainer:1");
   const Json machine = MachineJson();
-  unsetenv("NOISEFLOOR_IMAGE");
   EXPECT_EQ(machine["image"], "registry/trainer:1");
   EXPECT_EQ(MachineJson()["image"], "");
   EXPECT_EQ(machine["host"], names.nodename);
@@ -358,6 +352,7 @@ class ReporterTest : public testing::Test {
   void SetUp() override {
     ASSERT_EQ(pipe2(ends_, O_CLOEXEC), 0);
     ASSERT_EQ(fcntl(ends_[0], F_SETFL, O_NONBLOCK), 0);
+    ASSERT_GE(fcntl(ends_[1], F_GETPIPE_SZ), 32768) << "nobody reads while a test writes";
   }
   void TearDown() override {
     if (ends_[0] >= 0) close(ends_[0]);
@@ -515,14 +510,15 @@ TEST(OptionsTest, WhatIsNotSaidTheEnvironmentSays) {
                                                         {"NOISEFLOOR_CACHE", "/cache"},
                                                         {"NOISEFLOOR_CHECKPOINTS", "/kept"},
                                                         {"CUDA_VISIBLE_DEVICES", "GPU-1"}};
-  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  std::list<test::Variable> set;
+  for (const auto& [name, value] : variables) set.emplace_back(name, value);
   const Options unsaid = Parse({});
   const Options said =
       Parse({"--spec=s", "--work=w", "--data-root=/d", "--cache=/c", "--checkpoints=/k"});
-  setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  const test::Variable gpus("CUDA_VISIBLE_DEVICES", "");
   EXPECT_FALSE(Parse({}).gpu) << "as a worker hides them from a processor's members";
   EXPECT_TRUE(Parse({"--gpu"}).gpu);
-  for (const auto& [name, value] : variables) unsetenv(name.c_str());
+  gpus.Set(std::nullopt);
   EXPECT_FALSE(Parse({}).gpu);
   EXPECT_TRUE(unsaid.gpu);
   EXPECT_EQ(unsaid.mode, Options::Mode::kServe);

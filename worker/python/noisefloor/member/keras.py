@@ -45,8 +45,15 @@ class Loader(keras.utils.PyDataset):
                  transform: Callable[[Any], Any] | None = None, **options: Any) -> None:
         """window: of a windowed shuffle; 0: a full permutation. options: those of PyDataset."""
         super().__init__(**options)
-        if self.workers > 1 and keras.backend.backend() == "jax" and self.use_multiprocessing:
-            raise ValueError("JAX does not survive the fork of its process: workers=1")
+        backend = keras.backend.backend()
+        forks = self.workers > 0 and self.use_multiprocessing
+        if forks and backend == "jax":
+            raise ValueError("JAX does not survive the fork of its process: "
+                             "use_multiprocessing=False")
+        # It looks at a batch before it trains; what is queued by then is of the first epoch.
+        if (forks or self.workers > 1) and backend != "tensorflow":
+            raise ValueError(f"on {backend} Keras carries what workers have queued into other "
+                             "epochs: workers=1")
         if self.workers > 1 and transform is not None and not self.use_multiprocessing:
             raise ValueError("threads share their generators: use_multiprocessing=True, or workers=1")
         self.epoch = 0
@@ -119,7 +126,7 @@ class Callback(keras.callbacks.Callback):
         return self._first
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        # Keras has looked at a batch, and told the loader that an epoch is over.
+        # Keras has told the loader that an epoch is over.
         self._loader.epoch = self._first
         self._run.progress(self.params["epochs"] * len(self._loader))
         if self._run.steps == 0:
@@ -127,7 +134,7 @@ class Callback(keras.callbacks.Callback):
                 self._run.batch(*self._loader.batch(index))
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        self._epoch = epoch
+        self._epoch = self._loader.epoch = epoch  # Validation may have walked the loader.
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._run.epoch = self._epoch + (batch + 1) / len(self._loader)
