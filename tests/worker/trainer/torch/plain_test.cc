@@ -336,9 +336,10 @@ TEST(MachineTest, ShowsEveryVariableThatMayChangeBitsAsItIs) {
 TEST(MachineTest, SaysWhichHostKernelAndImageItIs) {
   utsname names = {};
   ASSERT_EQ(uname(&names), 0);
-  const test::Variable image("NOISEFLOOR_IMAGE", "registry/trainer:1");
+  test::Variable image("NOISEFLOOR_IMAGE", "registry/trainer:1");
   const Json machine = MachineJson();
   EXPECT_EQ(machine["image"], "registry/trainer:1");
+  image.Set(std::nullopt);
   EXPECT_EQ(MachineJson()["image"], "");
   EXPECT_EQ(machine["host"], names.nodename);
   EXPECT_EQ(machine["kernel"],
