@@ -167,7 +167,9 @@ TEST_F(SharingTest, WhoWatchesIsToldOfNewNotesAndNotOfOldOnes) {
   } while (news.sweep().priority() != 3);
 
   ASSERT_TRUE(Update(1, [](auto& request) { request.set_notes("for figure 2"); }).ok());
-  ASSERT_TRUE(reader->Read(&news));
+  do {  // So may its priority be, if what was submitted already came with it.
+    ASSERT_TRUE(reader->Read(&news));
+  } while (!news.sweep().has_sweep());
   EXPECT_EQ(news.sweep().sweep().notes(), "for figure 2");
   context.TryCancel();
   (void)reader->Finish();
