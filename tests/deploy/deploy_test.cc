@@ -234,12 +234,25 @@ TEST_F(DeployTest, TheCheckListsWhatWasSkippedAndEndsWithTheSummary) {
 }
 
 TEST_F(DeployTest, TheCheckSaysWhenNothingWasSkipped) {
-  PretendToTest("1/1 Test: a\n[ RUN      ] A.B\n[       OK ] A.B (0 ms)\n", kSummary, 0);
+  PretendToTest("1/2 Test: a\n[ RUN      ] A.B\n[       OK ] A.B (0 ms)\n2/2 Test: b\n", kSummary,
+                0);
 
   const Answer check = Run("deploy/check");
 
+  EXPECT_EQ(check.code, 0) << check.err;
   EXPECT_THAT(check.out, HasSubstr(")\n  nothing\n\n== result ("));
   EXPECT_THAT(check.out, HasSubstr("out of 2; skipped, in whole or in part: 0\n"));
+}
+
+TEST_F(DeployTest, TheCheckFailsWhenItsLogIsOfOtherTests) {
+  PretendToTest("1/2 Test: a\n[ RUN      ] A.B\n[       OK ] A.B (0 ms)\n", kSummary, 0);
+
+  const Answer check = Run("deploy/check");
+
+  EXPECT_EQ(check.code, 1);
+  EXPECT_THAT(check.err,
+              HasSubstr("deploy/check: build/release/Testing/Temporary/LastTest.log tells "
+                        "of 1 tests, 2 ran: what they skipped is not known\n"));
 }
 
 TEST_F(DeployTest, TheCheckShowsWhatTheConfigurationWarnsOf) {

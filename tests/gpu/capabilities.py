@@ -14,6 +14,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -81,7 +82,11 @@ def with_table(text, rows):
 
 
 def tests_of(build):
-    shown = subprocess.run(["ctest", "--show-only=json-v1"], cwd=build, check=True, capture_output=True)
+    """Their names. Asked from a folder of its own: ctest, though it only shows, begins its log anew, and
+    that of `build` may be being written by who runs this."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "CTestTestfile.cmake").write_text(f'subdirs("{pathlib.Path(build).resolve()}")\n')
+        shown = subprocess.run(["ctest", "--show-only=json-v1"], cwd=folder, check=True, capture_output=True)
     return {test["name"] for test in json.loads(shown.stdout)["tests"]}
 
 

@@ -55,6 +55,16 @@ class CapabilitiesTest(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             capabilities.content_of(self.capability, self.root)
 
+    def test_the_tests_of_a_build_are_read_and_its_log_is_left(self):
+        (self.root / "CTestTestfile.cmake").write_text('add_test(one "true")\nsubdirs("inner")\n')
+        (self.root / "inner").mkdir()
+        (self.root / "inner/CTestTestfile.cmake").write_text('add_test(two "true")\n')
+        log = self.root / "Testing/Temporary/LastTest.log"
+        log.parent.mkdir(parents=True)
+        log.write_text("what was skipped")
+        self.assertEqual(capabilities.tests_of(self.root), {"one", "two"})
+        self.assertEqual(log.read_text(), "what was skipped")
+
     def test_a_stale_table_differs(self):
         text = f"a\n{capabilities.BEGIN}old\n{capabilities.END}b\n"
         self.assertEqual(capabilities.with_table(text, "new\n"),
