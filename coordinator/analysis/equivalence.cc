@@ -17,17 +17,30 @@ constexpr int64_t kLeastDraws = 3;
 constexpr int64_t kMostDraws = 1000000;
 constexpr int kNodes = 400;  // Of equal probability, over the distribution of the estimated error.
 
+// A shift is what is left of churns as large as `terms`: what is no more than their rounding is 0,
+// and a draw whose absence changes no more changes nothing.
+void RemoveRounding(Jackknifed& shift, double terms) {
+  const double rounding = kRounding * terms;
+  if (std::abs(shift.all) <= rounding) shift.all = 0;
+  for (double& without : shift.without) {
+    if (std::abs(without - shift.all) <= rounding) without = shift.all;
+  }
+}
+
 Difference PairedShift(const PredictionMatrix& a, const PredictionMatrix& b) {
   NF_CHECK(a.members() == b.members());
   PairMatrix excess(a.members());
+  double most = 0;
   for (int64_t r = 0; r < a.members(); ++r) {
     for (int64_t s = r + 1; s < a.members(); ++s) {
       const double across = Churn(a.Row(r), b.Row(s)) + Churn(a.Row(s), b.Row(r));
       const double inside = Churn(a.Row(r), a.Row(s)) + Churn(b.Row(r), b.Row(s));
       excess.Set(r, s, (across - inside) / 2);
+      most = std::max({most, across, inside});
     }
   }
-  const Jackknifed shift = PairMeanWithoutEach(SumPairs(excess));
+  Jackknifed shift = PairMeanWithoutEach(SumPairs(excess));
+  RemoveRounding(shift, most);
   const Jackknifed none = {0, std::vector<double>(shift.without.size(), 0), shift.n};
   return DifferenceOf(none, shift, /*paired=*/true);
 }
@@ -51,6 +64,7 @@ Difference UnpairedShift(const PredictionMatrix& a, const PredictionMatrix& b) {
   // A - B as two figures whose draws have nothing in common: what changes when one draw of either
   // side is left out.
   const double mean = total / (n_a * n_b);
+  const double terms = std::max({mean, inside_a.all, inside_b.all});
   const double all = mean - (inside_a.all + inside_b.all) / 2;
   Jackknifed of_a{0, {}, inside_a.n};
   Jackknifed of_b{all, {}, inside_b.n};
@@ -62,6 +76,8 @@ Difference UnpairedShift(const PredictionMatrix& a, const PredictionMatrix& b) {
     const double without = (total - across_b[j]) / ((n_b - 1) * n_a);
     of_b.without.push_back(without - (inside_a.all + inside_b.without[j]) / 2);
   }
+  RemoveRounding(of_b, terms);
+  RemoveRounding(of_a, terms);
   return DifferenceOf(of_a, of_b, /*paired=*/false);
 }
 

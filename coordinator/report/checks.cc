@@ -150,8 +150,8 @@ std::string IdenticalText(const ControlCheck& check, const Hashes& hashes) {
   stages.emplace_back(hashes.logits.empty()    ? "final weights"
                       : hashes.weights.empty() ? "logits"
                                                : "final weights and logits");
-  text += fmt::format(" are bit-identical: {}; on {}", fmt::join(stages, ", "),
-                      Counted(check.units, "unit"));
+  text += fmt::format(" are bit-identical: {}", fmt::join(stages, ", "));
+  if (check.units > 0) text += "; on " + Counted(check.units, "unit");  // A table may not say.
   return text + BoundText(*check.upper_bound, check.members + check.duplicates) + ".";
 }
 

@@ -46,7 +46,7 @@ std::string WithinText(const Comparison& comparison) {
   if (*a.value == 0 && *b.value == 0) {
     const std::string side(SideWord(comparison.factor));
     return " Inside each " + side + " nothing differs" +
-           (comparison.mixes_stacks
+           (comparison.mixes_stacks || !comparison.kernels_fixed
                 ? "."
                 : fmt::format(": all of it is the {}'s.", Word(comparison.factor)));
   }

@@ -376,7 +376,7 @@ absl::StatusOr<Gate> CompareStudies(const StudyInput& a, const StudyInput& b,
     const std::string name = NameOf(key, side_a);
     if (side_a.SharesDraws() || side_b.SharesDraws()) {
       gate.not_judged.push_back(name);
-    } else if (side_a.cells[0]->all_fixed) {
+    } else if (side_a.cells[0]->all_fixed && side_b.cells[0]->all_fixed) {
       gate.bits.push_back(BitsOf(name, side_a, side_b));
     } else {
       gate.settings.push_back(SettingBetween(name, side_a, side_b, options));

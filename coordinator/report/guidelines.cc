@@ -115,7 +115,8 @@ std::string WidestPlan(const Study& study) {
   const Cohort* widest = nullptr;
   for (const Cohort& cohort : study.cohorts) {
     if (cohort.all_fixed || cohort.under_trained || !cohort.shared.empty()) continue;
-    if (!cohort.held.empty()) continue;  // Another draw of what is held may be as far away.
+    if (cohort.counts.done < 2) continue;  // It has nothing to say.
+    if (!cohort.held.empty()) continue;    // Another draw of what is held may be as far away.
     if (widest == nullptr || cohort.acting.size() > widest->acting.size()) widest = &cohort;
   }
   return widest == nullptr ? "" : widest->plan;
@@ -284,7 +285,9 @@ void SayPooling(const Comparison& worst, bool decided, const std::vector<Compari
     return;
   }
   std::string why;
-  if (!shift_is_small) {
+  if (!decided && shift < kShiftMargin) {
+    why = "how far the mean answer shifts is not known of every two";
+  } else if (!shift_is_small) {
     why = NotExcluded("a shift of the mean answer", shift, worst);
   } else if (widest == nullptr) {
     why = "how far top-1 differs is not known of every two";

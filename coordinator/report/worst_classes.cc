@@ -49,7 +49,7 @@ bool HasNoise(const Gathered& gathered, const CellFacts& cell) {
 std::vector<const CellFacts*> CellsOf(const Gathered& gathered) {
   const CellFacts* most = nullptr;
   for (const CellFacts& cell : gathered.cells) {
-    if (!HasNoise(gathered, cell)) continue;
+    if (!HasNoise(gathered, cell) || cell.done.size() < 2) continue;  // It has nothing to say.
     if (most == nullptr || cell.free_seeded.size() > most->free_seeded.size()) most = &cell;
   }
   std::vector<const CellFacts*> cells;

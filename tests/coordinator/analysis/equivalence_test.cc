@@ -198,5 +198,19 @@ TEST(ShiftBetweenTest, OfOtherDrawsIsThatOfASlowTwin) {
   EXPECT_FALSE(shift.paired);
 }
 
+// Every two members differ in the two examples that are their own.
+TEST(ShiftBetweenTest, WhatIsLeftOfEqualChurnsIsNoError) {
+  PredictionMatrix a(300, 2);
+  PredictionMatrix b(300, 2);
+  for (size_t m = 0; m < 14; ++m) {
+    std::vector<int16_t> row(300, 0);
+    row[m] = 1;
+    ASSERT_TRUE((m < 7 ? a : b).AddAnswers(row).ok());
+  }
+  const Difference shift = ShiftBetween(a, b, /*paired=*/false);
+  EXPECT_EQ(shift.value, 0);
+  EXPECT_EQ(shift.degrees, 0);
+}
+
 }  // namespace
 }  // namespace noisefloor::analysis

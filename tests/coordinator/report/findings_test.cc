@@ -281,8 +281,8 @@ TEST(BoundTest, ControlsSayWhatSoManyRunsLeaveOpen) {
 
   EXPECT_NEAR(*study.controls[0].upper_bound, 0.5271291954984121, 1e-12);
   EXPECT_EQ(study.controls[0].text,
-            "5 members are bit-identical: final weights and logits; on 0 "
-            "units: at most 52.7 % of runs differ from this result, at 95 % (1 - 0.05^(1/4)).");
+            "5 members are bit-identical: final weights and logits: at most 52.7 % of runs differ "
+            "from this result, at 95 % (1 - 0.05^(1/4)).");
   EXPECT_THAT(study.headlines,
               Contains("The control cohort is bit-identical (at most 53 % of runs of one could "
                        "differ from its result, at 95 %)."));

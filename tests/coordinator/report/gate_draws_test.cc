@@ -15,6 +15,7 @@
 namespace noisefloor::report {
 namespace {
 
+using analysis::Draws;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -280,6 +281,60 @@ TEST(GateDrawsTest, WhatHasNoIntervalIsNotSaidToHaveOne) {
   AddGateAlgo(other, 5, 0, 2);
   EXPECT_THAT(GateJUnit(Compared(a, other, {.margins = {0.3, 0.3, 0.3}})),
               HasSubstr("] (90 %), margin ±30.00 %; paired, n = 5 draws"));
+}
+
+// Kernels are no source on a processor, and are one on a GPU.
+TEST(GateDrawsTest, WhatIsFreeOnOneSideAloneIsJudgedByFigures) {
+  TinyStudy cpu(kGateExamples, 2);
+  TinyStudy gpu(kGateExamples, 2);
+  for (TinyStudy* tiny : {&cpu, &gpu}) {
+    Draws draws(3);
+    CellInput& cell = tiny->AddCell("impl", Impl(), tiny == &cpu ? "cpu-a" : "nvidia-b");
+    if (tiny == &cpu) {
+      cell.idle = {{NoiseSource::kKernels, "a processor"}, {NoiseSource::kReduceOrder, "a shard"}};
+    }
+    const std::vector<int16_t> answers = GateAnswers(draws, 0);
+    for (int r = 0; r < 6; ++r) {
+      tiny->AddMember(tiny == &cpu ? answers : GateAnswers(draws, 0));
+    }
+  }
+  for (const double sign : {1.0, -1.0}) {
+    const Gate gate = sign > 0 ? Compared(cpu, gpu) : Compared(gpu, cpu);
+    EXPECT_THAT(gate.bits, IsEmpty());
+    ASSERT_EQ(gate.settings.size(), 1u);
+    EXPECT_GT(sign * *GateFigureOf(gate, "churn").difference.value, 0.01);
+  }
+}
+
+// Each member of B has one answer otherwise, another one each: all excesses cancel, to 0 but for
+// the rounding of thirds.
+TEST(GateDrawsTest, WhatIsLeftOfEqualTermsIsNoError) {
+  constexpr int64_t kExamplesOfThirds = 300;
+  for (const bool blocks : {false, true}) {
+    TinyStudy a(kExamplesOfThirds, 2);
+    TinyStudy b(kExamplesOfThirds, 2);
+    for (TinyStudy* tiny : {&a, &b}) {
+      Draws draws(5);
+      size_t at = 0;
+      for (uint32_t block = 0; block < (blocks ? 4 : 1); ++block) {
+        tiny->AddCell("algo", blocks ? StatesWithFree({NoiseSource::kInit}) : Algo(), "cpu-a",
+                      block);
+        for (int r = 0; r < 7; ++r) {
+          std::vector<int16_t> answers;
+          for (int64_t x = 0; x < kExamplesOfThirds; ++x) {
+            answers.push_back(static_cast<int16_t>(x % 2 != (draws.Uniform() < 0.1 ? 1 : 0)));
+          }
+          if (tiny == &b) answers[at] = static_cast<int16_t>(1 - answers[at]);
+          ++at;
+          tiny->AddMember(answers);
+        }
+      }
+    }
+    const GateFigure shift = GateFigureOf(Compared(a, b), "shift");
+    EXPECT_EQ(shift.difference.value, 0.0) << blocks;
+    EXPECT_FALSE(shift.p_equivalent.has_value()) << blocks;
+    EXPECT_EQ(shift.note, "0 in every draw: there is no error to go by") << blocks;
+  }
 }
 
 }  // namespace

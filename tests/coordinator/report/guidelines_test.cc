@@ -44,6 +44,7 @@ Study OneCell() {
   cohort.hardware = "cpu-a";
   cohort.stack = "torch";
   cohort.acting = {"init", "data_order"};
+  cohort.counts.done = 10;
   return study;
 }
 
@@ -204,6 +205,10 @@ TEST(GuidelinesTest, OfSeveralPlansTheOneThatFreesMostSpeaks) {
   study.cohorts[0].shared = {"init"};
   EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("(algo, cpu-a: SD 0.60 %")))
       << "members that share draws are no trainings of a comparison";
+  study.cohorts[0].shared = {};
+  study.cohorts[0].counts.done = 1;
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("(algo, cpu-a: SD 0.60 %")))
+      << "of a plan that was cancelled there is nothing to say";
 }
 
 TEST(GuidelinesTest, BeyondAHundredTrainingsTheNumberIsAsExact) {
@@ -452,7 +457,9 @@ TEST(GuidelinesTest, AComparisonWithoutAnIntervalLeavesItOpen) {
   Study study = OneCell();
   study.hardware = {Between("cpu-b", 0.004, false), Between("cpu-c", 0.003, false)};
   study.hardware[1].churn_excess.high = std::nullopt;
-  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("may be pooled under algo is open")));
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(HasSubstr("may be pooled under algo is open: how far the mean answer "
+                                    "shifts is not known of every two.")));
   study.hardware[0].churn_excess.high = std::nullopt;
   EXPECT_THAT(BuildGuidelines(study), IsEmpty());
   study.hardware = {Between("cpu-b", 0.004, false), Between("cpu-c", 0.003, false)};

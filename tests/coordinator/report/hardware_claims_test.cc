@@ -104,6 +104,18 @@ TEST(DrawsTest, CopiesOfOnePairAreOneDrawAndBlocksAreDraws) {
   }
 }
 
+// Kernels that are free may be others on each class, though all runs there chose the same.
+TEST(DrawsTest, WhatKernelsMayHaveDoneIsNotSaidToBeTheHardwares) {
+  TinyStudy tiny(kClaimExamples, 2);
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    tiny.AddCell("impl", Impl(), hardware);
+    for (int r = 0; r < 5; ++r) tiny.AddMember(ClaimAnswers(hardware[4] == 'b' ? 4 : 0));
+  }
+  EXPECT_THAT(BuildStudy(tiny.input).hardware.at(0).text,
+              AllOf(HasSubstr("by its hardware and by the physical sources that are free"),
+                    HasSubstr(" Inside each class nothing differs. ")));
+}
+
 TEST(DrawsTest, OneDrawHasNoIntervalAndSaysSo) {
   TinyStudy tiny(kClaimExamples, 2);
   for (const char* hardware : {"cpu-a", "cpu-b"}) {

@@ -214,6 +214,8 @@ TEST(WorstClassesTest, OfPlansThatFreeAsManySourcesTheFirstIsJudged) {
     AddTossers(tiny, 8, {6}, 3);
   }
   EXPECT_EQ(BuildStudy(tiny.input).worst_classes.plan, "first");
+  for (size_t m = 1; m < 8; ++m) tiny.input.members[m].state = MemberState::kCancelled;
+  EXPECT_EQ(BuildStudy(tiny.input).worst_classes.plan, "second") << "the first has one member";
 }
 
 TEST(WorstClassesTest, TwoThatPayAlikeAreBothNamed) {

@@ -166,7 +166,7 @@ function blockTable(study: Study): HTMLElement | null {
 export function sources(study: Study, palette: Palette): HTMLElement {
   const axis = numericAxis(study);
   return section("How much, and from which source?",
-    "Each plan frees some sources and fixes the others. A plan's figure is the total effect of what it frees; effects of sources do not add up to the whole.",
+    "Each plan frees some sources and fixes the others. A plan's figure is the total effect of what it frees, at the draws of what it holds, one for each block; effects of sources do not add up to the whole.",
     study.cohorts.some((c) => c.counts.done > 0) ? figureOne(study, palette) : el("p", {}, nothing(study, "No member is done.")),
     axis ? againstAxis(study, axis, palette) : null,
     titledTable("Every cohort, with 95 % intervals in brackets; n: members that are done, of which every figure is; by flips: the SD of top-1 that answers which flip independently would give by themselves; any differ: not all members agree, an interval of it over examples, not members: n cannot see how it spreads over other draws of n members; any of 3: of any three of them, whatever n; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)),
