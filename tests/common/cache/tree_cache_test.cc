@@ -88,45 +88,23 @@ class SmallDisk final : public ForwardingDisk {
   }
 
  private:
-  class File final : public WritableFile {
+  class File final : public ForwardingFile {
    public:
     File(SmallDisk& disk, std::unique_ptr<WritableFile> file)
-        : disk_(disk), file_(std::move(file)) {}
-    const std::string& path() const override { return file_->path(); }
-    absl::Status Append(std::string_view bytes) override { return file_->Append(bytes); }
+        : ForwardingFile(std::move(file)), disk_(disk) {}
     absl::Status WriteAt(uint64_t offset_bytes, std::string_view bytes) override {
       if (bytes.size() > disk_.room) return FileError(path(), "write", ENOSPC);
       disk_.room -= bytes.size();
-      return file_->WriteAt(offset_bytes, bytes);
+      return ForwardingFile::WriteAt(offset_bytes, bytes);
     }
-    absl::Status ReadAt(uint64_t offset_bytes, std::span<char> into) const override {
-      return file_->ReadAt(offset_bytes, into);
-    }
-    absl::Status Truncate(uint64_t size_bytes) override { return file_->Truncate(size_bytes); }
     absl::Status Sync() override {
       if (std::exchange(disk_.next_sync_fails, false)) return FileError(path(), "sync", EIO);
-      return file_->Sync();
+      return ForwardingFile::Sync();
     }
 
    private:
     SmallDisk& disk_;
-    const std::unique_ptr<WritableFile> file_;
   };
-};
-
-// Notes which folders were synced and what was renamed.
-class NotingDisk final : public ForwardingDisk {
- public:
-  absl::Status SyncFolder(const std::string& path) override {
-    done.push_back("sync " + path);
-    return ForwardingDisk::SyncFolder(path);
-  }
-  absl::Status Rename(const std::string& from, const std::string& to) override {
-    done.push_back("rename " + from);
-    return ForwardingDisk::Rename(from, to);
-  }
-
-  std::vector<std::string> done;
 };
 
 std::string Content(const std::string& path) {
