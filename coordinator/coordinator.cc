@@ -295,7 +295,8 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
   NF_ASSIGN_OR_RETURN(query_, query::Query::Open(std::move(reading)));
   NF_ASSIGN_OR_RETURN(epoch_, ReadEpoch(options.home));
   NF_ASSIGN_OR_RETURN(garbage_, Garbage::Open({loop_, home_.blobs, pins_, clock_, options.home,
-                                               [this] { return StorageProblem(); }}));
+                                               [this] { return StorageProblem(); },
+                                               !options.listen.empty(), options.lease_ttl}));
   until_ = std::make_unique<UntilKeeper>(loop_, *query_);
   people_.emplace(CoordinatorServiceImpl::Parts{
       .loop = loop_,
@@ -528,8 +529,8 @@ std::optional<query::SweepProgress> RunningCoordinator::ProgressOf(SweepId sweep
                               .archived = counts->sharing.archived,
                               .limits = counts->sharing.limits,
                               .gpu_hours = counts->sharing.gpu_hours,
-                              .gpu_hours_used = absl::ToDoubleHours(counts->gpus.At(clock_.Now())),
-                              .members_per_hour = counts->ended.PerHour(clock_.Now()),
+                              .gpu_hours_used = absl::ToDoubleHours(counts->gpus.At(loop_.Now())),
+                              .members_per_hour = counts->ended.PerHour(loop_.Now()),
                               .revision = counts->revision,
                               .undecided = counts->undecided};
 }

@@ -35,6 +35,18 @@ absl::StatusOr<bool> IsEmptyFolder(const std::string& path) {
   return empty;
 }
 
+// Some name at the top of an export that no export writes; "": there is none.
+absl::StatusOr<std::string> Foreign(const std::string& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    std::string name = entry.path().filename().string();
+    if (!inputs::IsOfExport(name)) return name;
+  }
+  if (!error) return "";
+  return MakeError(absl::StatusCode::kPermissionDenied,
+                   fmt::format("--to={}: {}", folder, error.message()));
+}
+
 class Export final : public Command {
  public:
   std::string_view Name() const override { return "export"; }
@@ -67,6 +79,15 @@ class Export final : public Command {
     if (!empty && !force_) {
       return InvalidInput(
           fmt::format("--to={}: an earlier export lies there; --force replaces it", to_));
+    }
+    if (!empty) {
+      NF_ASSIGN_OR_RETURN(const std::string foreign, Foreign(to_));
+      if (!foreign.empty()) {
+        return InvalidInput(fmt::format(
+            "--to={}: no export wrote {}, which would go with the earlier one: move it, "
+            "or name another folder",
+            to_, foreign));
+      }
     }
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     // An empty folder may be a mount, or where we are: it is filled, and not replaced.

@@ -18,6 +18,7 @@
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/member_options.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/submission.h"
 #include "coordinator/cli/table.h"
 #include "coordinator/cli/train_here.h"
 
@@ -182,6 +183,7 @@ class Infer final : public Command {
     if (!weights_.empty()) {
       NF_ASSIGN_OR_RETURN(*request_.mutable_weights(), Bring(connection, weights_));
     }
+    request_.set_request_id(MakeRequestId(context));
     NF_ASSIGN_OR_RETURN(const v1::InferMembersResponse answer,
                         connection.Call(&Stub::InferMembers, request_));
     context.err << fmt::format("s{} evaluates {}\n", answer.sweep_id(),

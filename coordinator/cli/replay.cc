@@ -18,6 +18,7 @@
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/progress.h"
 #include "coordinator/cli/replay_verdict.h"
+#include "coordinator/cli/submission.h"
 #include "coordinator/cli/table.h"
 #include "coordinator/cli/train_here.h"
 #include "worker/devices/cpu.h"
@@ -226,6 +227,7 @@ class Replay final : public Command {
     request.set_count(static_cast<uint32_t>(times_));
     request.set_hardware_class(hardware_);
     request.set_stack(stack_);
+    request.set_request_id(MakeRequestId(context));
     NF_ASSIGN_OR_RETURN(const v1::ReplayMemberResponse answer,
                         connection.Call(&Stub::ReplayMember, request));
     context.err << fmt::format("s{} trains it again\n", answer.sweep_id());

@@ -136,6 +136,11 @@ absl::StatusOr<v1::SubmitSweepResponse> AskToSubmit(Connection& connection,
 
 }  // namespace
 
+std::string MakeRequestId(const Context& context) {
+  return fmt::format("cli-{:x}-{:x}-{:x}", absl::ToUnixNanos(context.clock.Now()),
+                     absl::ToInt64Nanoseconds(context.clock.Steady()), getpid());
+}
+
 // The same request id is the same sweep, so an answer that did not come is asked for again.
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Connection& connection,
                                                     const SweepFile& file, bool resume,
@@ -149,8 +154,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Conn
   request.set_max_failures(sharing.max_failures);
   request.set_gpu_hours(sharing.gpu_hours);
   NF_RETURN_IF_ERROR(TakeLimits(sharing.limits, 1, *request.mutable_limits()));
-  request.set_request_id(fmt::format("cli-{:x}-{:x}-{:x}", absl::ToUnixNanos(context.clock.Now()),
-                                     absl::ToInt64Nanoseconds(context.clock.Steady()), getpid()));
+  request.set_request_id(MakeRequestId(context));
   absl::StatusOr<v1::SubmitSweepResponse> answer = connection.Call(&Stub::SubmitSweep, request);
   for (int tries = 1; NoAnswerCame(answer.status()) && connection.remote(); ++tries) {
     const bool gone = tries > 1 && !connection.connected();  // It had a whole try to start again.

@@ -38,6 +38,8 @@ uint32_t GpusPerSlot(const v1::Sweep& sweep);
 // works.
 absl::Status CheckEveryCellHasAWorker(const v1::PlanSweepResponse& plan,
                                       const v1::AssumedWorker& here);
+// Of a request that is sent again where no answer came: with it the repeat makes no second sweep.
+std::string MakeRequestId(const Context& context);
 // Safe against "timed out, did it go in?": carries a request id of its own.
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Connection& connection,
                                                     const SweepFile& file, bool resume,

@@ -1,6 +1,8 @@
 #include "coordinator/inputs/layout.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "fmt/format.h"
 
@@ -21,6 +23,10 @@ constexpr Kind kKinds[] = {
 // One of each test set, which its first member to run keeps for all.
 constexpr Kind kSetKinds[] = {
     {"evaluation_labels", ".npy"}, {"evaluation_images", ".npy"}, {"evaluation_groups", ".csv"}};
+
+// What only people read, and forms of the study that are not read back.
+constexpr std::string_view kOtherFiles[] = {"README.md", "sweep.yaml", "study.csv", "infer.csv",
+                                            "report.html"};
 
 std::string TextOf(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -50,6 +56,13 @@ std::string TestSetOf(std::string_view member, const Json& specification) {
 }
 
 }  // namespace
+
+bool IsOfExport(std::string_view name) {
+  const auto is_folder = [&](const Kind& kind) { return kind.kind == name; };
+  return name == kInputFile || name == kMembersFile || name == kStudyFile ||
+         std::ranges::find(kOtherFiles, name) != std::end(kOtherFiles) ||
+         std::ranges::any_of(kKinds, is_folder) || std::ranges::any_of(kSetKinds, is_folder);
+}
 
 std::string PlaceOf(std::string_view artifact_kind, std::string_view member,
                     const Json& specification) {

@@ -12,6 +12,9 @@ inline constexpr std::string_view kInputFile = "input.json";
 inline constexpr std::string_view kMembersFile = "members.json";
 inline constexpr std::string_view kStudyFile = "study.json";
 
+// Whether something of that name, at the top of an export, is a file or folder that exports write.
+bool IsOfExport(std::string_view name);
+
 // Of a folder of runs that others trained.
 inline constexpr std::string_view kRunsFile = "runs.csv";
 inline constexpr std::string_view kLabelsFile = "labels.npy";

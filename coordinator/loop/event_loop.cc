@@ -99,6 +99,7 @@ EventLoop::EventLoop(Parts parts, EventLoopOptions options, scheduler::Scheduler
       scheduler_(std::move(scheduler)),
       start_time_(now),
       start_steady_(parts_.clock.Steady()),
+      start_slept_(parts_.clock.Slept()),
       next_tick_(start_steady_),
       next_retry_(start_steady_),
       next_news_(start_steady_),
@@ -294,8 +295,15 @@ void EventLoop::TickWhenDue() {
   const absl::Duration steady = parts_.clock.Steady();
   if (!storage_.ok() || steady < next_tick_) return;
   next_tick_ = steady + options_.tick;
+  NoteSleep();
   CheckStore();
   Step(scheduler::Tick{});
+}
+
+// Here alone: to the scheduler it is a stall between two ticks, over which it forgives its leases.
+void EventLoop::NoteSleep() {
+  const int64_t slept = absl::ToInt64Nanoseconds(parts_.clock.Slept() - start_slept_);
+  slept_ns_ = std::max(slept_ns_.load(), slept);
 }
 
 void EventLoop::RetryWhenDue() {
@@ -570,6 +578,9 @@ void EventLoop::PublishProblem() {
   if (parts_.storage_changed) parts_.storage_changed();
 }
 
-absl::Time EventLoop::Now() const { return start_time_ + (parts_.clock.Steady() - start_steady_); }
+absl::Time EventLoop::Now() const {
+  return start_time_ + (parts_.clock.Steady() - start_steady_) +
+         absl::Nanoseconds(slept_ns_.load());
+}
 
 }  // namespace noisefloor

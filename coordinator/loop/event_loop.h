@@ -128,6 +128,9 @@ class EventLoop {
   // As the scheduler counts them, over all sweeps; likewise.
   scheduler::ClassCounts CountsByClass() const ABSL_LOCKS_EXCLUDED(deciding_);
   std::vector<scheduler::Need> Needs() const ABSL_LOCKS_EXCLUDED(deciding_);
+  // The time that the scheduler goes by, and that is kept with what it decides. Steady, but a tick
+  // takes it over a sleep of the machine, after which leases have what they had before.
+  absl::Time Now() const;
   // What waits to be dealt with at this moment.
   size_t waiting() const { return mailbox_.size() + taken_; }
 
@@ -164,6 +167,7 @@ class EventLoop {
   void Step(scheduler::Event event);
   scheduler::Effects DecideOn(scheduler::Event event) ABSL_LOCKS_EXCLUDED(deciding_);
   void TickWhenDue();
+  void NoteSleep();
   void RetryWhenDue();
   void Commit();
   absl::Status KeepDecided();
@@ -186,7 +190,6 @@ class EventLoop {
   void Publish(const scheduler::Changed& changed);
   void PublishProblem();
   void TellNewsWhenDue();
-  absl::Time Now() const;
 
   Parts parts_;
   const EventLoopOptions options_;
@@ -201,6 +204,8 @@ class EventLoop {
   scheduler::Scheduler scheduler_;
   const absl::Time start_time_;
   const absl::Duration start_steady_;
+  const absl::Duration start_slept_;
+  std::atomic<int64_t> slept_ns_{0};  // Since then, as of the last tick; any thread reads it.
   absl::Duration next_tick_;
   absl::Duration next_retry_;
   absl::Duration next_news_;

@@ -129,6 +129,18 @@ absl::StatusOr<bool> StorageReader::Names(const std::string& sha256) {
   return Read<bool>([&] { return IsNamed(*database_, sha256); });
 }
 
+absl::StatusOr<uint64_t> StorageReader::CountNames(const std::string& sha256) {
+  return Read<uint64_t>([&] {
+    SQLite::Statement row(*database_,
+                          "SELECT (SELECT count(*) FROM artifact WHERE sha256 = ?1 AND "
+                          "collected_us IS NULL) + (SELECT count(*) FROM inference WHERE sha256 = "
+                          "?1)");
+    row.bind(1, sha256);
+    row.executeStep();
+    return static_cast<uint64_t>(row.getColumn(0).getInt64());
+  });
+}
+
 absl::StatusOr<uint64_t> StorageReader::LiveUpTo(LeaseId newest) {
   return Read<uint64_t>([&] {
     SQLite::Statement row(*database_,

@@ -55,6 +55,8 @@ class StorageReader {
   // Of the contents in one folder of the store, those that rows name.
   absl::StatusOr<std::set<std::string>> NamedIn(int folder);
   absl::StatusOr<bool> Names(const std::string& sha256);
+  // How many rows name the content.
+  absl::StatusOr<uint64_t> CountNames(const std::string& sha256);
   // Leases that live and are not newer than this one.
   absl::StatusOr<uint64_t> LiveUpTo(LeaseId newest);
   absl::StatusOr<LeaseId> NewestLease();

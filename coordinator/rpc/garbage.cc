@@ -2,6 +2,7 @@
 
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <future>
 #include <map>
 #include <set>
@@ -68,8 +69,7 @@ class Garbage::Run {
         digests_(DerivedFiles::At(parts_.home)) {}
 
   absl::StatusOr<v1::CollectGarbageResponse> Do() {
-    NF_ASSIGN_OR_RETURN(const query::Retention retention,
-                        RetentionOf(request_, parts_.clock.Now()));
+    NF_ASSIGN_OR_RETURN(const query::Retention retention, RetentionOf(request_, parts_.loop.Now()));
     if (!dry_run_) NF_RETURN_IF_ERROR(CheckOlderLeases());
     // First what nothing names: it goes without a write, also where the disk is full.
     NF_RETURN_IF_ERROR(CollectUnused());
@@ -82,14 +82,43 @@ class Garbage::Run {
   }
 
  private:
+  // A content that the request is about, and how many of its names are.
+  struct Chosen {
+    query::KeptFile file;
+    uint64_t names = 0;
+  };
+
+  // A worker offers all files of what is not settled again when it is welcomed. So where none can
+  // come, and those that have not come back in the time of a lease, lose nothing.
   absl::Status CheckOlderLeases() const {
-    NF_ASSIGN_OR_RETURN(const uint64_t live, reader_.LiveUpTo(garbage_.newest_at_start_));
+    if (!parts_.listens) return absl::OkStatus();
+    NF_ASSIGN_OR_RETURN(uint64_t live, reader_.LiveUpTo(garbage_.newest_at_start_));
+    const absl::Duration left = garbage_.opened_at_ + parts_.lease_ttl - parts_.clock.Steady();
+    const bool may_come_back = left > absl::ZeroDuration();
+    if (!may_come_back) live = std::min(live, OlderWithWorker());
     if (live == 0) return absl::OkStatus();
+    const std::string help =
+        may_come_back ? fmt::format("in {} s where their workers do not come back",
+                                    absl::ToInt64Seconds(absl::Ceil(left, absl::Seconds(1))))
+                      : "run `noisefloor gc --home=HOME` while no coordinator serves it";
     return MakeError(
         absl::StatusCode::kFailedPrecondition,
         fmt::format("{} that began before this coordinator did, and which files they have sent "
-                    "is not known any more; try again when they have ended",
-                    live == 1 ? "1 attempt runs" : fmt::format("{} attempts run", live)));
+                    "is not known any more; try again when they have ended, or {}",
+                    live == 1 ? "1 attempt runs" : fmt::format("{} attempts run", live), help));
+  }
+
+  uint64_t OlderWithWorker() const {
+    const LiveBoard& live = parts_.loop.live();
+    uint64_t older = 0;
+    for (const LiveBoard::Worker& worker : live.Workers()) {
+      if (!worker->connected) continue;
+      for (const MemberId& member : worker->running) {
+        const auto attempt = live.AttemptAt(member);
+        if (attempt && attempt->lease <= garbage_.newest_at_start_) ++older;
+      }
+    }
+    return older;
   }
 
   absl::Status CheckGoesOn() const {
@@ -104,10 +133,12 @@ class Garbage::Run {
       NF_RETURN_IF_ERROR(CheckGoesOn());
       NF_ASSIGN_OR_RETURN(const std::vector<query::KeptFile> files,
                           reader_.Collectable(retention, last, kFilesAtOnce));
-      if (files.empty()) return absl::OkStatus();
+      if (files.empty()) return dry_run_ ? CountWhatWouldGo() : absl::OkStatus();
       last = files.back();
       if (dry_run_) {
-        for (const query::KeptFile& file : files) Count(file);
+        for (const query::KeptFile& file : files) {
+          ++would_go_.try_emplace(file.blob.sha256, Chosen{file, 0}).first->second.names;
+        }
         continue;
       }
       std::map<SweepId, std::vector<query::KeptFile>> sweeps;
@@ -140,7 +171,15 @@ class Garbage::Run {
     return answer.get();
   }
 
-  // In a dry run what other members name, too, would stay.
+  // What others name, too, would stay.
+  absl::Status CountWhatWouldGo() {
+    for (const auto& [sha256, chosen] : would_go_) {
+      NF_ASSIGN_OR_RETURN(const uint64_t names, reader_.CountNames(sha256));
+      if (names <= chosen.names && parts_.pins.Unless(sha256, [] {})) Count(chosen.file);
+    }
+    return absl::OkStatus();
+  }
+
   void Count(const query::KeptFile& file) {
     if (!counted_.insert(file.blob.sha256).second) return;
     v1::StorageShare& share = kinds_[query::KindAtTheEnd(file.kind)];
@@ -207,6 +246,7 @@ class Garbage::Run {
   const std::string caller_;
   const std::function<bool()>& cancelled_;
   const DerivedFiles digests_;
+  std::map<std::string, Chosen> would_go_;  // In a dry run, by content.
   std::set<std::string> counted_;
   std::map<std::string, v1::StorageShare> kinds_;
   v1::CollectGarbageResponse response_;

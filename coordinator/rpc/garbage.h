@@ -25,7 +25,8 @@ namespace noisefloor {
 // never names without a file.
 //
 // A file that has arrived for a lease which is not settled is pinned. Pins are of this process:
-// while a lease lives that is older than it, nothing is removed (FailedPrecondition).
+// while a lease lives that is older than it, nothing is removed (FailedPrecondition), unless its
+// worker cannot come, or has not come back in the time of a lease.
 class Garbage {
  public:
   struct Parts {
@@ -35,6 +36,8 @@ class Garbage {
     const Clock& clock;
     std::string home;
     std::function<std::string()> storage_problem;
+    bool listens = true;                           // Else no worker can come.
+    absl::Duration lease_ttl = absl::Seconds(15);  // So long leases of before wait for theirs.
   };
   // After the store is open and before the loop starts. An error is the store's.
   static absl::StatusOr<std::unique_ptr<Garbage>> Open(Parts parts);
@@ -56,12 +59,16 @@ class Garbage {
  private:
   class Run;
   Garbage(Parts parts, std::unique_ptr<query::StorageReader> reader, LeaseId newest)
-      : parts_(std::move(parts)), reader_(std::move(reader)), newest_at_start_(newest) {}
+      : parts_(std::move(parts)),
+        opened_at_(parts_.clock.Steady()),
+        reader_(std::move(reader)),
+        newest_at_start_(newest) {}
 
   absl::StatusOr<v1::GetStorageResponse> Look();
   absl::StatusOr<v1::StorageShare> Unused();
 
   const Parts parts_;
+  const absl::Duration opened_at_;
   std::atomic<bool> ending_{false};
   // Its thread only.
   const std::unique_ptr<query::StorageReader> reader_;

@@ -76,6 +76,7 @@ void WorkerServiceImpl::Note(LeaseId lease, const absl::Status& received) {
   if (!received.ok() && WhyOf(received).reason == Reason::kTooBusy) return;
   std::string problem = received.ok() ? "" : "an uploaded file: " + Message(received);
   MutexLock lock(problem_mutex_);
+  problem_lease_ = lease;
   if (problem == problem_) return;
   if (problem.empty()) {
     LogInfo("uploads_recovered", {});
@@ -86,8 +87,14 @@ void WorkerServiceImpl::Note(LeaseId lease, const absl::Status& received) {
 }
 
 std::string WorkerServiceImpl::upload_problem() const {
-  MutexLock lock(problem_mutex_);
-  return problem_;
+  std::string problem;
+  LeaseId lease;
+  {
+    MutexLock lock(problem_mutex_);
+    problem = problem_;
+    lease = problem_lease_;
+  }
+  return limits_.is_live(lease) ? problem : "";
 }
 
 }  // namespace noisefloor

@@ -48,7 +48,8 @@ class WorkerServiceImpl final
     return trees_.Read(context, request);
   }
 
-  // Why the last file could not be kept, the disk's fault; empty when the last one could.
+  // Why the last file could not be kept, the disk's fault; empty when the last one could, or the
+  // lease that it was of is not live any more: nobody offers it again.
   std::string upload_problem() const;
 
  private:
@@ -69,6 +70,7 @@ class WorkerServiceImpl final
   StreamPlaces uploads_;
   mutable Mutex problem_mutex_;
   std::string problem_ ABSL_GUARDED_BY(problem_mutex_);
+  LeaseId problem_lease_ ABSL_GUARDED_BY(problem_mutex_);
 };
 
 }  // namespace noisefloor

@@ -39,6 +39,7 @@ struct CannedAnswers {
   uint64_t resume_token = 0;                // Of each message of a watch.
   std::function<void(uint64_t)> on_resume;  // Told from where each watch that begins goes on.
   std::function<void(const v1::CollectGarbageRequest&)> on_collect;  // Nothing goes.
+  std::function<void(const std::string&)> on_again;  // Told the request ids of those two.
   std::function<void()> on_watch;  // Called when a watch begins, which then lasts until cancelled.
   // What each watch of a member tells; after it there are too many others, but after the last.
   std::vector<std::vector<v1::WatchMemberResponse>> member_watches;
@@ -96,15 +97,17 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     return {grpc::StatusCode::NOT_FOUND, "there is no worker " + request->worker()};
   }
 
-  grpc::Status InferMembers(grpc::ServerContext*, const v1::InferMembersRequest*,
+  grpc::Status InferMembers(grpc::ServerContext*, const v1::InferMembersRequest* request,
                             v1::InferMembersResponse* response) override {
+    if (answers_.on_again) answers_.on_again(request->request_id());
     response->set_sweep_id(answers_.replays);
     response->set_members(1);
     return grpc::Status::OK;
   }
 
-  grpc::Status ReplayMember(grpc::ServerContext*, const v1::ReplayMemberRequest*,
+  grpc::Status ReplayMember(grpc::ServerContext*, const v1::ReplayMemberRequest* request,
                             v1::ReplayMemberResponse* response) override {
+    if (answers_.on_again) answers_.on_again(request->request_id());
     if (answers_.replays == 0) return {answers_.refusal_code, answers_.refusal};
     response->set_sweep_id(answers_.replays);
     return grpc::Status::OK;

@@ -204,6 +204,12 @@ TEST(Export, ReplacesOnlyWhatItWroteAndOnlyWhenForced) {
   EXPECT_EQ(line.Run({"export", "s1", "--to=" + to}).code, kDone);
   EXPECT_THAT(line.Run({"export", "s1", "--to=" + to}).err,
               HasSubstr("an earlier export lies there; --force replaces it"));
+  std::ofstream(to + "/notebook.ipynb") << "mine";
+  const Printed beside = line.Run({"export", "s1", "--to=" + to, "--force"});
+  EXPECT_EQ(beside.code, kRefused);
+  EXPECT_THAT(beside.err, HasSubstr("no export wrote notebook.ipynb, which would go with"));
+  EXPECT_EQ(Content(to + "/notebook.ipynb"), "mine");
+  fs::remove(to + "/notebook.ipynb");
   std::ofstream(to + "/members.json") << "old";
   std::ofstream(to + "/predictions/s1c9r9.npy") << "of a member that is no more";
   EXPECT_EQ(line.Run({"export", "s1", "--to=" + to, "--force"}).code, kDone);

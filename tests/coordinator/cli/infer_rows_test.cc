@@ -125,5 +125,22 @@ TEST(InferTest, TheCommandsThatGoOnNameTheSameCoordinator) {
                                                 ", `noisefloor export s2 --to=DIR" + to + "\n"));
 }
 
+// The channel repeats what may have been lost on its way.
+TEST(InferTest, ARequestHasAnIdOfItsOwnSoThatItsRepeatMakesNoSecondSweep) {
+  std::vector<std::string> ids;
+  CannedAnswers answers = {.replays = 2};
+  answers.on_again = [&ids](const std::string& id) { ids.push_back(id); };
+  answers.sweep.set_id(2);
+  const CannedCoordinator coordinator(std::move(answers), /*listens=*/true);
+  for (int i = 0; i < 2; ++i) {
+    const Printed printed =
+        CommandLine().Run({"infer", "s1", "--coordinator=" + coordinator.address()});
+    EXPECT_EQ(printed.code, kDone) << printed.err;
+  }
+  ASSERT_EQ(ids.size(), 2u);
+  EXPECT_THAT(ids[0], ::testing::StartsWith("cli-"));
+  EXPECT_NE(ids[0], ids[1]);
+}
+
 }  // namespace
 }  // namespace noisefloor::cli

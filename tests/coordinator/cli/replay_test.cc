@@ -44,6 +44,20 @@ TEST(Replay, OfAFixedMemberFindsEqualBits) {
   EXPECT_THAT(printed.out, HasSubstr("kept as s2\n"));
 }
 
+// The channel repeats what may have been lost on its way.
+TEST(Replay, HasAnIdSoThatARepeatOfItsRequestTrainsNothingMore) {
+  std::vector<std::string> ids;
+  CannedAnswers answers = {
+      .members = {Finished("s1c0r0", Small()), Replayed("s2c0r0", Finished("s2c0r0", Small()))},
+      .replays = 2};
+  answers.on_again = [&ids](const std::string& id) { ids.push_back(id); };
+  const CannedCoordinator coordinator(std::move(answers), /*listens=*/true);
+  const Printed printed =
+      CommandLine().Run({"replay", "s1c0r0", "--coordinator=" + coordinator.address()});
+  EXPECT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_THAT(ids, ::testing::ElementsAre(::testing::StartsWith("cli-")));
+}
+
 TEST(Replay, OfAFixedMemberWithOtherBitsIsRefusedAndNamesWhere) {
   const Printed printed =
       Replay({Finished("s1c0r0", Small())}, {WithOtherWeights(Finished("s1c0r0", Small()))},

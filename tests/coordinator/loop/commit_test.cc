@@ -232,6 +232,40 @@ TEST_F(CommitTest, ThatMembersHaveMovedOnIsToldLessOften) {
   EXPECT_EQ(News().size(), told + 1);
 }
 
+// People's time goes on while a machine sleeps, and no lease can be renewed.
+TEST_F(CommitTest, AfterASleepTheTimeIsThatOfPeopleAndLeasesHaveWhatTheyHad) {
+  Start();
+  const LeaseId lease = LeaseOne();
+  Settle();
+  const absl::Time before = loop_->Now();
+
+  clock_.Sleep(absl::Hours(8));
+  clock_.Advance(absl::Milliseconds(1));
+  Settle();
+
+  EXPECT_EQ(loop_->Now() - before, absl::Hours(8) + absl::Milliseconds(1));
+  EXPECT_TRUE(loop_->live().IsLive(lease));
+  for (int i = 0; i < 4; ++i) {  // No stall, each.
+    clock_.Advance(absl::Seconds(5));
+    Settle();
+  }
+  EXPECT_FALSE(loop_->live().IsLive(lease)) << "it has no more";
+}
+
+TEST_F(CommitTest, ASleepThatIsToldAsLessTakesNoTimeBack) {
+  Start();
+  clock_.Sleep(absl::Minutes(5));
+  clock_.Advance(absl::Milliseconds(1));
+  Settle();
+  const absl::Time before = loop_->Now();
+
+  clock_.Sleep(-absl::Minutes(1));
+  clock_.Advance(absl::Milliseconds(1));
+  Settle();
+
+  EXPECT_EQ(loop_->Now() - before, absl::Milliseconds(1));
+}
+
 // While a commit waits for the disk, the scheduler can be asked.
 TEST_F(CommitTest, WhoAsksWhyDoesNotWaitForTheDisk) {
   std::promise<std::string> told;

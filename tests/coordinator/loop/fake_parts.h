@@ -20,10 +20,13 @@ class HandClock final : public Clock {
  public:
   absl::Time Now() const override { return absl::FromUnixSeconds(1'000'000); }
   absl::Duration Steady() const override { return absl::Microseconds(steady_us_.load()); }
+  absl::Duration Slept() const override { return absl::Microseconds(slept_us_.load()); }
   void Advance(absl::Duration by) { steady_us_ += absl::ToInt64Microseconds(by); }
+  void Sleep(absl::Duration by) { slept_us_ += absl::ToInt64Microseconds(by); }
 
  private:
   std::atomic<int64_t> steady_us_{0};
+  std::atomic<int64_t> slept_us_{0};
 };
 
 // Keeps what the loop applies, or refuses it with the status that the test has set. Any thread.

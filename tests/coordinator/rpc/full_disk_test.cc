@@ -95,6 +95,31 @@ TEST_F(FullDiskTest, AFileThatCannotBeKeptIsSaidUntilOneCan) {
   EXPECT_EQ(InGetSweep(), "");
 }
 
+// Else it would be said for as long as nobody has another file.
+TEST_F(FullDiskTest, AFileThatNobodyOffersAgainIsNoProblemAnyMore) {
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  ScriptedWorker worker(*workers_, "box", 7);
+  const uint64_t lease = worker.Started().lease_id();
+  const std::string content = "predictions";
+  const std::string sha256 = Sha256Hex(content);
+  const std::string folder = home_.path() + "/blobs/" + sha256.substr(0, 2);
+  std::filesystem::rename(folder, folder + ".away");
+  const auto send = [&](uint64_t of) {
+    return Upload(*workers_, {UploadHeader(of, sha256, content.size()), Piece(content)}).ok();
+  };
+  EXPECT_FALSE(send(lease));
+  ASSERT_THAT(InGetSweep(), HasSubstr("an uploaded file: "));
+
+  worker.SayHeld({lease});
+  worker.SayHeld({});
+  const uint64_t next = worker.Started().lease_id();
+
+  EXPECT_EQ(InGetSweep(), "") << "its lease is lost";
+  EXPECT_FALSE(send(next));
+  EXPECT_THAT(InGetSweep(), HasSubstr("an uploaded file: ")) << "the same problem, of another";
+  std::filesystem::rename(folder + ".away", folder);
+}
+
 TEST_F(FullDiskTest, EveryAnswerThatAPersonLooksAtSaysIt) {
   ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
   EXPECT_EQ(InGetSweep() + InListSweeps() + InListWorkers() + InPlan(), "");

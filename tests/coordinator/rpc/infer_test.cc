@@ -175,6 +175,17 @@ TEST_F(InferTest, AllClassesAreThoseOfOneDevice) {
       HasSubstr("an evaluation is of one device, and the slots of nvidia-t4-x2 have several"));
 }
 
+TEST_F(InferTest, NoRoomIsPromisedOfWeightsThatItEvaluates) {
+  v1::CollectGarbageRequest request;
+  request.add_kinds("weights");
+  request.set_dry_run(true);
+  EXPECT_EQ(Call(&People::CollectGarbage, request)->artifacts(0).files(), 2u);
+
+  ASSERT_TRUE(Infer(Request()).ok());
+
+  EXPECT_EQ(Call(&People::CollectGarbage, request)->artifacts_size(), 0);
+}
+
 TEST_F(InferTest, SaysWhatItIsAndHasAReportOfItsOwn) {
   ASSERT_TRUE(Infer(Request()).ok());
   v1::GetSweepRequest request;

@@ -1,6 +1,9 @@
 // Room is made beside workers that upload, and a restored backup knows nothing of what its workers
 // were given after it was made.
 #include <filesystem>
+#include <future>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "SQLiteCpp/Database.h"
@@ -9,13 +12,17 @@
 #include "common/files/npy.h"
 #include "coordinator/inputs/digest.h"
 #include "coordinator/query/storage_reader.h"
+#include "coordinator/rpc/garbage.h"
 #include "coordinator/store/backup.h"
+#include "coordinator/store/blob_pins.h"
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/derived_files.h"
 #include "coordinator/store/restore.h"
 #include "coordinator/store/summed_vfs.h"
+#include "tests/coordinator/loop/loop_fixture.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
+#include "tests/support/clock_ahead.h"
 #include "tests/support/full_disk.h"
 
 namespace noisefloor::test {
@@ -201,6 +208,8 @@ TEST_F(UpkeepTest, AContentGoesWithTheLastMemberThatHasIt) {
   Train(worker, "second", "the same weights");
   const auto dry = Collect({"weights"}, {1}, /*dry_run=*/true);
   ASSERT_TRUE(dry.ok()) << dry.status();
+  EXPECT_EQ(dry->artifacts_size(), 0) << "what another one names would stay";
+  EXPECT_EQ(Collect({"weights"}, {}, /*dry_run=*/true)->artifacts(0).files(), 1u);
   EXPECT_EQ(Member("s1c0r0").outcome().artifacts(0).collected_unix_seconds(), 0);
 
   auto collected = Collect({"weights"}, {1});
@@ -356,6 +365,133 @@ TEST_F(UpkeepTest, NothingGoesWhileLeasesOfBeforeARestartLive) {
   EXPECT_TRUE(again.Settled().accepted());
   EXPECT_TRUE(Collect().ok());
   EXPECT_EQ(*Weights("s1c0r0"), "sent before");
+}
+
+// No worker could send anything meanwhile, and each offers all of it again when it comes back.
+TEST_F(UpkeepTest, WithoutAnAddressWhatLeasesOfBeforeHaveSentGoes) {
+  auto worker = std::make_unique<ScriptedWorker>(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker->Started().lease_id();
+  SendFile(*workers_, lease, "sent before");
+  worker.reset();
+  coordinator_.reset();
+  {
+    const auto alone = Coordinator::Start({.home = home_.path(), .listen = ""});
+    ASSERT_TRUE(alone.ok()) << alone.status();
+    const auto people = v1::CoordinatorService::NewStub((*alone)->InProcessChannel());
+    grpc::ClientContext context;
+    SetDeadline(context, kPatience);
+    v1::CollectGarbageResponse collected;
+    const absl::Status status =
+        FromGrpc(people->CollectGarbage(&context, v1::CollectGarbageRequest(), &collected));
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(collected.unused().files(), 1u);
+  }
+  Start();
+  v1::SessionRequest register_again = RegisterAs("box", 7);
+  register_again.mutable_register_()->add_held()->set_lease_id(lease);
+  ScriptedWorker again(*workers_);
+  ASSERT_TRUE(again.Send(register_again));
+  ASSERT_TRUE(again.Next(ScriptedWorker::Case::kWelcome).has_value());
+  SendFile(*workers_, lease, "sent before");
+  ASSERT_TRUE(again.Send(ScriptedWorker::Finish(lease, 0, {"sent before"})));
+  EXPECT_TRUE(again.Settled().accepted());
+  EXPECT_EQ(*Weights("s1c0r0"), "sent before");
+}
+
+// Whoever makes room, and its clock, are in the test's hand. A lease is older than it.
+class OlderLeaseTest : public LoopTest {
+ protected:
+  OlderLeaseTest() {
+    Submit("sweep");
+    EXPECT_TRUE(journal_.Await("sweep: OK"));
+    Connect(1);
+    EXPECT_TRUE(journal_.Await("sent lease 1"));
+    Start({});
+    EXPECT_TRUE(blobs_.Put(blob_, "sent before").ok());
+  }
+
+  std::unique_ptr<Garbage> Open() {
+    auto garbage = Garbage::Open({*loop_, blobs_, pins_, ahead_, home_.path(),
+                                  [] { return std::string(); }, /*listens=*/true, absl::Hours(1)});
+    EXPECT_TRUE(garbage.ok()) << garbage.status();
+    return *std::move(garbage);
+  }
+  static absl::StatusOr<v1::CollectGarbageResponse> Collect(
+      Garbage& garbage, const v1::CollectGarbageRequest& request = {}) {
+    std::promise<absl::StatusOr<v1::CollectGarbageResponse>> answer;
+    garbage.Collect(
+        request, "me", [] { return false; },
+        [&](const absl::Status& status, const v1::CollectGarbageResponse& response) {
+          if (status.ok()) {
+            answer.set_value(response);
+          } else {
+            answer.set_value(status);
+          }
+        });
+    return answer.get_future().get();
+  }
+  // Its worker, with it.
+  void ComeBack() {
+    scheduler::WorkerConnected again = Join(1, 1, "u");
+    again.held.push_back({LeaseId{1}, 0, 0, 0});
+    EXPECT_TRUE(loop_->Post(SessionId{1}, std::move(again), true));
+    EXPECT_TRUE(journal_.AwaitCount("sent welcome", 2));
+  }
+
+  const BlobName blob_{Sha256Hex("sent before"), 11};
+  BlobStore blobs_ = *BlobStore::Open(home_.path());
+  BlobPins pins_{[](LeaseId) { return false; }};
+  ClockAhead ahead_;
+};
+
+// Where nothing can be kept it lives on for ever, and room is what helps.
+TEST_F(OlderLeaseTest, WhatItHasSentGoesWhenItsWorkerHasNotComeBackInTime) {
+  const auto garbage = Open();
+  EXPECT_THAT(std::string(Message(Collect(*garbage).status())),
+              HasSubstr(" s where their workers do not come back"));
+
+  ahead_.Advance(absl::Hours(1));
+
+  const auto collected = Collect(*garbage);
+  ASSERT_TRUE(collected.ok()) << collected.status();
+  EXPECT_EQ(collected->unused().files(), 1u);
+  EXPECT_TRUE(loop_->live().IsLive(LeaseId{1})) << "or this shows nothing";
+}
+
+TEST_F(OlderLeaseTest, WhatItHasSentStaysWhileItsWorkerIsBack) {
+  const auto garbage = Open();
+  ahead_.Advance(absl::Hours(1));
+  ComeBack();
+
+  EXPECT_THAT(std::string(Message(Collect(*garbage).status())),
+              HasSubstr("1 attempt runs that began before this coordinator did, and which files "
+                        "they have sent is not known any more; try again when they have ended, or "
+                        "run `noisefloor gc --home=HOME` while no coordinator serves it"));
+
+  ASSERT_TRUE(loop_->Post(SessionId{1}, scheduler::SessionLost{SessionId{1}}, false));
+  Submit("another");  // Behind it.
+  ASSERT_TRUE(journal_.Await("another: OK"));
+  EXPECT_TRUE(Collect(*garbage).ok());
+}
+
+// A wall clock that was set, or went on while the machine slept, makes nothing older.
+TEST_F(OlderLeaseTest, HowLongAgoAMemberEndedIsCountedByTheLoopsClock) {
+  const auto garbage = Open();
+  ComeBack();
+  scheduler::AttemptFinished finished = test::Finish(1, 1);
+  finished.outcome.artifacts = {{"weights", "weights.safetensors", blob_.sha256, blob_.size_bytes}};
+  ASSERT_TRUE(loop_->Post(SessionId{1}, std::move(finished), true));
+  ASSERT_TRUE(journal_.Await("sent settled"));
+  ahead_.Advance(absl::Hours(12));
+  v1::CollectGarbageRequest request;
+  request.add_kinds("weights");
+  request.set_older_than_seconds(3600);
+
+  EXPECT_EQ(Collect(*garbage, request)->artifacts_size(), 0);
+
+  request.set_older_than_seconds(0);
+  EXPECT_EQ(Collect(*garbage, request)->artifacts_size(), 1);
 }
 
 TEST_F(UpkeepTest, StorageIsCountedByKind) {
