@@ -9,6 +9,7 @@ import unittest
 from unittest import mock
 
 import noisefloor.client as nf
+import programs
 
 CHILD = """
 import sys, noisefloor.client as nf
@@ -77,6 +78,17 @@ class Serve(unittest.TestCase):
             finally:
                 os.environ["PATH"], os.environ["NOISEFLOOR_BIN"] = path, binaries
             self.assertEqual(os.listdir(folder), [])
+
+    def test_a_home_that_wants_tokens_is_served_without_a_worker(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            home = os.path.join(folder, "home")
+            programs.run("noisefloor", "access", "init", f"--home={home}",
+                         "--address=localhost:7077", os.path.join(folder, "access"),
+                         env={**os.environ, "HOME": folder})
+            with self.assertRaisesRegex(nf.NoCoordinator, "`noisefloor access init`.* worker=None"):
+                nf.serve(home)
+            with nf.serve(home, worker=None) as local, nf.Client(home=local.home) as client:
+                self.assertEqual(client.who_am_i().role, "admin")
 
     def test_a_program_that_cannot_be_run_leaves_nothing(self) -> None:
         with tempfile.TemporaryDirectory() as programs, tempfile.TemporaryDirectory() as folder:

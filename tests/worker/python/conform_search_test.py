@@ -435,6 +435,31 @@ class Commands(unittest.TestCase):
                 path = self.script(folder, "train.py", text)
                 self.assertEqual(command.parse([sys.executable, path]).is_member(), is_member, text)
 
+    def test_a_member_may_be_a_package(self) -> None:
+        files = {
+            "train.py": "import mine.train\n",
+            "stranger.py": "'''import noisefloor.member'''\nimport mine\nfrom noisefloor import x\n",
+            "newer.py": "from noisefloor import member as nf\nno Python that we know\n",
+            "mine/__init__.py": "",
+            "mine/__main__.py": "from .train import main\n",
+            "mine/train.py": "from . import steps, train\n",
+            "mine/steps.py": "from .deep.more import one\n",
+            "mine/deep/__init__.py": "from .. import nothing\n",
+            "mine/deep/more.py": "from noisefloor import (\n    member as nf)\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "mine/deep"))
+            for name, text in files.items():
+                self.script(folder, name, text)
+            self.addCleanup(os.chdir, os.getcwd())
+            os.chdir(folder)
+            for words, is_member in ((["train.py"], True), (["-m", "train"], True),
+                                     (["-m", "mine"], True), (["-m", "mine.train"], True),
+                                     (["newer.py"], True), (["stranger.py"], False),
+                                     (["-m", "stranger"], False), (["-m", "mine.deep"], False),
+                                     (["-m", "not_there"], False)):
+                asked = command.parse([sys.executable, *words])
+                self.assertEqual(asked.is_member(), is_member, words)
+
     def test_a_script_names_its_python(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             for first, python in (("#!/usr/bin/env python3\n", ["python3"]),

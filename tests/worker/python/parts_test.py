@@ -55,6 +55,19 @@ class Settings(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "setting x: expected a boolean, a number"):
             settings.schema_of({"x": None})
 
+    def test_paths_that_no_worker_takes_are_named(self) -> None:
+        for path in ("seed", "kind.of", "Lr", "a..b", ".a", "a.", "", "a b", "a\n", "\u00e4", "x" * 201):
+            for given in ({path: 1}, [settings.integer(path, 1)]):
+                with self.assertRaisesRegex(ValueError, f"^setting {re.escape(repr(path))}: "):
+                    settings.schema_of(given)
+        settings.schema_of({"my.seed": 1, "seeds": 1, "a-b_c.9": 1, "x" * 200: 1})
+        ours = os.path.join(os.environ["NOISEFLOOR_SOURCE"],
+                            "common/trainer_protocol/schema_json.cc")
+        with open(ours, encoding="utf-8") as file:
+            words = re.search(r"kTaken = \{(.*?)\};", file.read(), re.S)
+        assert words is not None
+        self.assertEqual(re.findall('"(.*?)"', words[1]), list(settings.TAKEN))
+
     def test_values_are_refused_as_the_coordinator_refuses_them(self) -> None:
         bad = [(settings.integer("n", 1, 0, 9), 10, "n: expected an integer from 0 to 9, got 10"),
                (settings.integer("n", 1, 0, 9), True, "an integer"),
@@ -524,6 +537,22 @@ class Files(unittest.TestCase):
             with self.assertRaises(errors.BadData):
                 data._content(path)
 
+    def test_iterators_are_lists_of_their_arrays(self) -> None:
+        listed = tensors.named_tensors([[1.5], [2]])
+        for values in (iter([[1.5], [2]]), {"a": [1.5], "b": [2]}.values(), (v for v in ([1.5], [2]))):
+            self.assertEqual(tensors.named_tensors(values), listed)
+
+    @unittest.skipUnless(HAS_NUMPY, "what is no array")
+    def test_objects_have_no_bytes(self) -> None:
+        import numpy as np
+        records = np.zeros(2, [("a", "i4"), ("b", "i8")])
+        for values, name in ((object(), "object"), ({1, 2}, "set"), (records, "ndarray"),
+                             (np.array([None, 1]), "ndarray")):
+            with self.assertRaisesRegex(errors.Refused, f"an array of numbers, got {name} "):
+                tensors.named_tensors({"x": values})
+        self.assertEqual(tensors.tensor_of(np.array([1, 2], object), "int32"),
+                         tensors.tensor_of([1, 2], "int32"), "numbers, whatever holds them")
+
     def test_ragged_lists_are_refused(self) -> None:
         with self.assertRaisesRegex(ValueError, "equal lengths"):
             tensors.tensor_of([[1, 2], [3]])
@@ -645,6 +674,51 @@ class Runs(unittest.TestCase):
                 with self.assertRaisesRegex(errors.Refused, "64 hexadecimal digits"):
                     run.data(wrong)
             run.data("ab" * 32)
+
+    def test_what_the_first_event_says_is_not_changed_behind_it(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            for tell in (lambda run: run.progress(4), lambda run: run.step(),
+                         lambda run: run.evaluation([[1.0, 0.0]], [0]),
+                         lambda run: run.evaluation_set([0])):
+                run, events = self.made(work, checkpoints=os.path.join(work, "kept"))
+                run._journal.greeting = lambda: {"event": "hello", "data": run.data_identity}
+                run.data("ab" * 32)
+                tell(run)
+                self.assertEqual(events[0], {"event": "hello", "data": "ab" * 32})
+                run.data("ab" * 32)
+                with self.assertRaisesRegex(errors.Refused, "call run.data before the first step"):
+                    run.data("cd" * 32)
+                with self.assertRaisesRegex(errors.Refused, "call run.restore before the first"):
+                    run.restore()
+
+    def test_what_goes_on_tells_its_data_behind_the_checkpoint(self) -> None:
+        with tempfile.TemporaryDirectory() as work, tempfile.TemporaryDirectory() as other:
+            folder = os.path.join(work, "checkpoints")
+            run, _ = self.made(work, checkpoints=folder, checkpoint_seconds=0.0)
+            run.evaluation([[1.0, 0.0]], [0], keep=True)
+            run.checkpoint({})
+            again, events = self.made(other, checkpoints=folder)
+            again._journal.greeting = lambda: {"event": "hello", "data": again.data_identity}
+            again.restore()
+            again.data("ab" * 32)
+            self.assertEqual(events, [])
+            again.step()
+            self.assertEqual(events[0], {"event": "hello", "data": "ab" * 32})
+            self.assertEqual([e["event"] for e in events[1:]], ["records", "artifact"])
+
+    def test_an_epoch_that_was_begun_is_where_the_checkpoint_left_it(self) -> None:
+        for kept, first in ((1.5, 1.5), (2.0, 2.0), (1.0, 1.0), (2.5, 1.0)):
+            with tempfile.TemporaryDirectory() as work:
+                folder = os.path.join(work, "kept")
+                run, _ = self.made(work, checkpoints=folder, checkpoint_seconds=0.0)
+                run.epoch = kept
+                run.checkpoint({})
+                again, _ = self.made(work, checkpoints=folder)
+                again.restore()
+                self.assertEqual([again.epoch for _ in again.epochs(4, start=1)], [first, 2.0, 3.0])
+                self.assertEqual([again.epoch for _ in again.epochs(1)], [0.0])
+                again.epoch = 1.0
+                self.assertEqual([again.epoch for _ in again.epochs(1)], [0.0])
 
     def test_only_the_first_four_batches_are_hashed(self) -> None:
         with tempfile.TemporaryDirectory() as work:

@@ -236,6 +236,43 @@ class Ends(unittest.TestCase):
         self.assertIn("logits", ended.outcome["hashes"])
 
 
+# A framework whose switches cannot be read.
+UNREADABLE = """
+import sys, types
+import noisefloor.member as nf
+
+class Jax(types.ModuleType):
+    @property
+    def config(self):
+        raise RuntimeError("mixed settings")
+
+def train(run):
+    sys.modules["jax"] = Jax("jax")
+    run.step()
+    run.evaluation([[1.0, 0.0]], [0])
+    run.finish()
+
+if WHEN == "before":
+    sys.modules["jax"] = Jax("jax")
+nf.main(train)
+"""
+
+
+class Switches(unittest.TestCase):
+    def test_one_that_cannot_be_read_is_a_bug_with_its_words(self) -> None:
+        for when, events in (("before", ["failed"]),
+                             ("within", ["hello", "records", "artifact", "failed"])):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "unreadable.py")
+                with open(path, "w") as script:
+                    script.write(f"WHEN = {when!r}\n" + UNREADABLE)
+                ended = member.Script([sys.executable, path]).train()
+            self.assertEqual([e["event"] for e in ended.events], events, ended.said)
+            self.assertEqual((ended.outcome["cause"], ended.code), ("bug", 15), ended.said)
+            self.assertIn("RuntimeError: mixed settings", ended.outcome["message"])
+            self.assertIn("Traceback", ended.said)
+
+
 class Refuses(unittest.TestCase):
     def refused(self, expected: str, change: object) -> None:
         ended = PLAIN.train(change=change)

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import noisefloor.member as nf
-from noisefloor.member import by_hand, draws, settings, tensors
+from noisefloor.member import by_hand, draws, frameworks, settings, tensors
 from noisefloor.member.journal import Journal
 from noisefloor.member.run import Run
 
@@ -79,7 +79,18 @@ class Loaders(unittest.TestCase):
         seen = [(run.epoch, loader.state_dict()) for _ in range(2) for _ in loader]
         self.assertEqual([epoch for epoch, _ in seen], [1 / 3, 2 / 3, 1, 1 + 1 / 3, 1 + 2 / 3, 2])
         self.assertEqual([(state["epoch"], state["batches"]) for _, state in seen],
-                         [(0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0)])
+                         [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)])
+        self.assertEqual(loader.state_dict(), {"epoch": 2, "batches": 0})
+
+    def test_an_epoch_whose_batches_are_done_is_not_over(self) -> None:
+        for state, epochs in (({"epoch": 1, "batches": 3}, [1, 2]),
+                              ({"epoch": 2, "batches": 0}, [2])):  # As older checkpoints have it.
+            loader = nf.torch.Loader(made(), list(range(7)), 3)
+            loader.load_state_dict(state)
+            self.assertEqual(loader.state_dict(), state)
+            seen = {epoch: len(list(loader)) for epoch in made().epochs(3, start=loader.epoch)}
+            self.assertEqual(seen, {epoch: 0 if (epoch, state["batches"]) == (1, 3) else 3
+                                    for epoch in epochs})
 
     def test_what_an_example_draws_is_of_the_example_and_the_epoch(self) -> None:
         def epochs(batch_size: int, **options: Any) -> list[list[list[float]]]:
@@ -111,6 +122,29 @@ class Loaders(unittest.TestCase):
         self.assertFalse(set(first[0]) & set(first[1]))
         nf.torch._Begin(None)(0)
         self.assertEqual(random.random(), first[0][0])
+
+
+class Switches(unittest.TestCase):
+    @unittest.skipUnless(hasattr(torch.backends.cuda.matmul, "fp32_precision"), "an older PyTorch")
+    def test_precision_is_read_by_whatever_name_it_has(self) -> None:
+        backends = torch.backends
+        places = (backends.cuda.matmul, backends.mkldnn.matmul, backends.cudnn.conv,
+                  backends.cudnn.rnn)
+        names = ("matmul_allow_tf32", "matmul_precision", "cudnn_allow_tf32")
+        before = [place.fp32_precision for place in places]
+        first = frameworks._read_torch(torch)
+        try:
+            backends.cuda.matmul.fp32_precision = "tf32"
+            backends.mkldnn.matmul.fp32_precision = "ieee"
+            backends.cudnn.conv.fp32_precision = "tf32"
+            backends.cudnn.rnn.fp32_precision = "ieee"
+            told = frameworks._read_torch(torch)
+        finally:
+            for place, precision in zip(places, before):
+                place.fp32_precision = precision
+        self.assertEqual([told[name] for name in names],
+                         ["cuda tf32", "cuda tf32, mkldnn ieee", "conv tf32, rnn ieee"])
+        self.assertEqual(frameworks._read_torch(torch), first)
 
 
 class Weights(unittest.TestCase):

@@ -47,6 +47,15 @@ class Clouds(unittest.TestCase):
         self.assertEqual(rest.outcome["environment"]["measured"]["resumed_at"], [1])
         self.assertEqual(rest.bits(), self.script.reference().bits())
 
+    def test_it_goes_on_behind_the_last_batch_of_an_epoch(self) -> None:
+        """What the script tells at the end of that epoch is told, and of that epoch."""
+        for step in (8, 16):
+            half = self.script.train(stops_at=step)
+            self.assertEqual(half.code, 14, half.said)
+            rest = self.script.train(stops_at=step)
+            self.assertEqual(rest.outcome["environment"]["measured"]["resumed_at"], [step])
+            self.assertEqual(rest.bits(), self.script.reference().bits())
+
     def test_an_epoch_that_was_left_early_is_over(self) -> None:
         """Whoever looks at a batch first trains with whole epochs all the same."""
         code = """
@@ -130,10 +139,11 @@ for memory in (torch.contiguous_format, torch.channels_last):
         self.assertTrue(freed["torch"]["cudnn_benchmark"])
 
     def test_a_script_that_turns_a_switch_is_a_bug(self) -> None:
-        ended = self.script.train(turns_a_switch=True)
-        self.assertEqual((ended.outcome["cause"], ended.code), ("bug", 15))
-        self.assertIn("torch's switch cudnn_benchmark from False to True",
-                      ended.outcome["message"])
+        for turns, words in (("benchmark", "switch cudnn_benchmark from False to True"),
+                             ("precision", "switch matmul_allow_tf32 from False to cuda tf32")):
+            ended = self.script.train(turns=turns)
+            self.assertEqual((ended.outcome["cause"], ended.code), ("bug", 15), ended.said)
+            self.assertIn("torch's " + words, ended.outcome["message"])
 
     def test_drawing_as_our_trainer_needs_no_order(self) -> None:
         """Parameters are drawn by name: making the layers in another order changes nothing."""

@@ -23,7 +23,7 @@ class Local:
     def __init__(self, holder: subprocess.Popen[str], address: str, home: str) -> None:
         self._holder = holder
         self.address = address  # For Client() and AsyncClient().
-        self.home = home
+        self.home = home  # Client(home=...): also of a home that wants tokens.
 
     def stop(self) -> None:
         """Trainers are stopped; a home that was temporary is removed. Again: nothing."""
@@ -50,7 +50,15 @@ def serve(home: str | os.PathLike[str] = "", *, slots: int = 0,
     side by side; 0: one for each core. `trainers`: by stack, as `--trainer STACK=COMMAND` says
     them; none: our own. `worker`: more options of noisefloor-worker; None: no worker. `log`: a
     file for what both say; without one inside the home. NoCoordinator says why it does not start.
+
+    A home with `noisefloor access init` is served to Client(home=local.home), with worker=None: a
+    worker there needs a token of its own.
     """
+    if worker is not None and home and _wants_tokens(os.fspath(home)):
+        raise NoCoordinator(
+            f"{os.fspath(home)} has keys and tokens of `noisefloor access init`, and serve() has no "
+            "token for a worker: serve(home, worker=None) and Client(home=home), or `noisefloor "
+            "serve` and a noisefloor-worker with its access file")
     programs = [_program("noisefloor"), _program("noisefloor-worker")]
     folder = os.path.abspath(os.fspath(home)) if home else tempfile.mkdtemp(prefix="noisefloor-")
     options = [f"--trainer={name}={command}" for name, command in (trainers or {}).items()]
@@ -67,6 +75,11 @@ def serve(home: str | os.PathLike[str] = "", *, slots: int = 0,
         raise NoCoordinator(told.get("problem", "the coordinator has not started"))
     local.address = told["address"]
     return local
+
+
+def _wants_tokens(home: str) -> bool:
+    """As coordinator/certificates/access_folder.h has it."""
+    return os.path.exists(os.path.join(home, "access", "server.pem"))
 
 
 def _program(name: str) -> str:

@@ -30,8 +30,8 @@ def train(run: nf.Run) -> None:
             loss.backward()
             opt.step()
             run.step()
+            run.record(train_loss=loss.item())
             run.checkpoint(nf.torch.states(model=model, opt=opt, loader=loader))
-        run.record(train_loss_epoch=loss.item())
     model.eval()
     with torch.no_grad():
         run.evaluation(model(x), y, model)

@@ -1,6 +1,7 @@
 """A network of PyTorch on clouds of points, whose examples draw from three generators."""
 
 import random
+import signal
 
 import noisefloor.member as nf
 import numpy as np
@@ -52,8 +53,10 @@ def train(run: nf.Run) -> None:
     opt = torch.optim.SGD(model.parameters(), run["lr"], momentum=0.9)
     nf.torch.load(run.restore(), model=model, opt=opt, loader=loader)
     run.progress(run["epochs"] * len(loader))
-    if run["turns_a_switch"]:
+    if run["turns"] == "benchmark":
         torch.backends.cudnn.benchmark = True
+    if run["turns"] == "precision":
+        torch.backends.cuda.matmul.fp32_precision = "tf32"
     for _ in run.epochs(run["epochs"], start=loader.epoch):
         for a, b in loader:
             run.batch(a, b)
@@ -62,9 +65,12 @@ def train(run: nf.Run) -> None:
             opt.zero_grad()
             loss.backward()
             opt.step()
+            if run.steps + 1 == run["stops_at"] and not run.resumed_at:
+                signal.raise_signal(signal.SIGTERM)
             run.step()
+            run.record(train_loss=loss.item())
             run.checkpoint(nf.torch.states(model=model, opt=opt, loader=loader))
-        run.record(train_loss_epoch=loss.item())
+        run.record(weight=model.fc1.weight[0, 0].item())
     model.eval()
     with torch.no_grad():
         run.evaluation(model(x), y, model)
@@ -73,4 +79,4 @@ def train(run: nf.Run) -> None:
 
 
 nf.main(train, {"lr": 0.1, "epochs": 2, "workers": 0, "init": "", "backwards": False,
-                "turns_a_switch": False})
+                "turns": "", "stops_at": 0})

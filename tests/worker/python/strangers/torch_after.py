@@ -67,10 +67,10 @@ def train(run, model, loader, optimizer, epoch):
         loss.backward()
         optimizer.step()
         run.step()
+        run.record(train_loss=loss.item())
         run.checkpoint(nf.torch.states(model=model, optimizer=optimizer, loader=loader))
         if batch % 5 == 0:
             print(f"epoch {epoch} batch {batch}: loss {loss.item():.4f}")
-    run.record(train_loss=loss.item())
 
 
 def test(model, loader):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
 import shutil
 import sys
-from typing import NamedTuple, Sequence
+from typing import Iterator, NamedTuple, Sequence
 
 
 class Command(NamedTuple):
@@ -25,17 +26,56 @@ class Command(NamedTuple):
         return [*self.python, *self.script, *self.arguments]
 
     def is_member(self) -> bool:
-        """Whether the script, or a module beside it that it imports, imports noisefloor.member."""
-        if self.script[0] == "-m":
-            return False
-        texts = [_text(self.script[0])]
-        for name in re.findall(r"^\s*(?:import|from)\s+([\w.]+)", texts[0], re.M):
-            texts.append(_text(os.path.join(self.folder, *name.split(".")) + ".py"))
-        return any(re.search(r"^\s*(?:import noisefloor\.member|from noisefloor(?:\.member)? import)",
-                             text, re.M) for text in texts)
+        """Whether the script, or what it imports of the person's own, imports noisefloor.member."""
+        roots = [self.folder, os.getcwd()]
+        waiting = _files_of(self.script[1] + ".__main__", roots) if self.script[0] == "-m" \
+            else [self.script[0]]
+        seen: set[str] = set()
+        while waiting:
+            path = waiting.pop()
+            if path in seen:
+                continue
+            seen.add(path)
+            for name, level in _imports_of(_text(path)):
+                if level == 0 and name.startswith("noisefloor.member"):
+                    return True
+                waiting += _files_of(name, roots if level == 0 else [_above(path, level)])
+        return False
 
     def observed(self) -> list[str]:
         return [*self.python, "-m", "noisefloor.conform.observe", *self.script, *self.arguments]
+
+
+def _imports_of(text: str) -> Iterator[tuple[str, int]]:
+    """Dotted names, and how many dots stand before them."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):  # The script's Python may be a newer one.
+        for whole, of, name in re.findall(
+                r"^\s*(?:import\s+([\w.]+)|from\s+(\w[\w.]*)\s+import\s+\(?\s*(\w+))", text, re.M):
+            yield whole or f"{of}.{name}", 0
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((one.name, 0) for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            before = f"{node.module}." if node.module else ""
+            yield from ((before + one.name, node.level) for one in node.names)
+
+
+def _files_of(name: str, roots: Sequence[str]) -> list[str]:
+    """The module and the packages that it is in, as far as they lie below the roots."""
+    parts = name.split(".")
+    places = [os.path.join(root, *parts[:depth])
+              for root in roots for depth in range(1, len(parts) + 1)]
+    files = [place + end for place in places for end in (".py", os.sep + "__init__.py")]
+    return [path for path in files if os.path.isfile(path)]
+
+
+def _above(path: str, level: int) -> str:
+    for _ in range(level):
+        path = os.path.dirname(path)
+    return path
 
 
 def _text(path: str) -> str:

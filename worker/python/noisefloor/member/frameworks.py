@@ -58,18 +58,32 @@ def _set_torch(torch: Any, run: Run) -> None:
 
 
 def _read_torch(torch: Any) -> dict[str, Any]:
-    cudnn = torch.backends.cudnn
+    cudnn, backends = torch.backends.cudnn, torch.backends
     return {
         "deterministic_algorithms": torch.are_deterministic_algorithms_enabled(),
         "deterministic_warn_only": torch.is_deterministic_algorithms_warn_only_enabled(),
         "fill_uninitialized_memory": torch.utils.deterministic.fill_uninitialized_memory,
         "cudnn_deterministic": cudnn.deterministic, "cudnn_benchmark": cudnn.benchmark,
-        "cudnn_enabled": cudnn.enabled, "cudnn_allow_tf32": cudnn.allow_tf32,
-        "matmul_allow_tf32": torch.backends.cuda.matmul.allow_tf32,
-        "matmul_precision": torch.get_float32_matmul_precision(),
-        "mkldnn_enabled": torch.backends.mkldnn.enabled,
+        "cudnn_enabled": cudnn.enabled,
+        "cudnn_allow_tf32": _old_or_new(lambda: cudnn.allow_tf32,
+                                        lambda: {"conv": cudnn.conv, "rnn": cudnn.rnn}),
+        "matmul_allow_tf32": _old_or_new(lambda: backends.cuda.matmul.allow_tf32,
+                                         lambda: {"cuda": backends.cuda.matmul}),
+        "matmul_precision": _old_or_new(
+            torch.get_float32_matmul_precision,
+            lambda: {"cuda": backends.cuda.matmul, "mkldnn": backends.mkldnn.matmul}),
+        "mkldnn_enabled": backends.mkldnn.enabled,
         "default_dtype": str(torch.get_default_dtype()),
         "threads": torch.get_num_threads(), "interop_threads": torch.get_num_interop_threads()}
+
+
+def _old_or_new(old: Callable[[], Any], new: Callable[[], dict[str, Any]]) -> Any:
+    """PyTorch refuses to read a switch of precision by its old name where the new one,
+    fp32_precision, says what that cannot say: then it is read where the new one has it."""
+    try:
+        return old()
+    except RuntimeError:
+        return ", ".join(f"{name} {place.fp32_precision}" for name, place in new().items())
 
 
 def _set_jax(jax: Any, run: Run) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import threading
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 from noisefloor.member import tensors
 from noisefloor.member.errors import Refused
@@ -35,6 +36,9 @@ class Journal:
         """`write` = None: nothing is told and no file kept."""
         self._write = write
         self.greeting: Callable[[], dict[str, Any]] | None = None  # What comes before all else.
+        self.greeted = False  # It is told: what it says stays.
+        self._holds = False
+        self._held: list[dict[str, Any]] = []  # Events behind the greeting, told with it.
         self._work = work_directory
         self._lock = threading.Lock()
         self._waiting: list[Record] = []
@@ -47,6 +51,15 @@ class Journal:
         """Tells the first event, unless it is told."""
         with self._lock:
             self._greet()
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[None]:
+        """What is told in the body does not bring the greeting about, and waits for it."""
+        self._holds = self.greeting is not None
+        try:
+            yield
+        finally:
+            self._holds = False
 
     def tell(self, event: str, **content: Any) -> None:
         with self._lock:
@@ -98,10 +111,16 @@ class Journal:
     def _greet(self) -> None:
         greeting, self.greeting = self.greeting, None
         if greeting is not None:
-            self._line(greeting())
+            self.greeted = True
+            held, self._held = self._held, []
+            for event in [greeting(), *held]:
+                self._line(event)
 
     def _line(self, event: dict[str, Any]) -> None:
         if self._write is None:
+            return
+        if self._holds:
+            self._held.append(event)
             return
         self._greet()
         self._write(json.dumps(event, separators=(",", ":")) + "\n")

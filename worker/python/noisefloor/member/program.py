@@ -155,8 +155,8 @@ class _Program:
                       float(os.environ.get("NOISEFLOOR_CHECKPOINT_SECONDS", "60")), processes)
             generators.seed_all(generators.GROUND)
             self._switches = frameworks.set_switches(run)
-        except Refused as error:
-            self.refuse(str(error))
+        except Exception as error:
+            self._end_before(error)
         self._run = run
         self._watch_for_stop(run)
         journal.greeting = lambda: self._hello(run)
@@ -230,6 +230,8 @@ class _Program:
             frameworks.check_switches(run, self._switches)
         except Refused as error:
             self._outcome(run, "failed", "bug", str(error))
+        except Exception as error:
+            self.fail(run, error)
         wrong = self._others.join() if self._others else ""
         if wrong:
             self._outcome(run, "failed", "bug", wrong)
@@ -247,16 +249,22 @@ class _Program:
             traceback.print_exception(type(error), error, error.__traceback__)
         self._outcome(run, "failed", cause, self._words_of(error))
 
-    def refuse(self, why: str) -> NoReturn:
+    def _end_before(self, error: Exception) -> NoReturn:
+        """What was raised before there is a member."""
+        cause = cause_of(error)
+        if cause == "bug":
+            traceback.print_exception(type(error), error, error.__traceback__)
+        self.refuse(self._words_of(error), cause)
+
+    def refuse(self, why: str, cause: str = "bad_specification") -> NoReturn:
         """Before there is a member."""
         if self._journal is None:
             events = int(os.environ.get("NOISEFLOOR_EVENTS", "-1"))
             self._journal = Journal(_writer_to(events if events >= 0 else 1), "")
         print(f"{os.path.basename(self._script)}: {why}", file=sys.stderr)
-        self._journal.tell("failed", cause="bad_specification", message=_cut(why), hashes={},
-                           metrics={}, per_class_accuracy=[], train_seconds=0,
-                           environment=self._environment())
-        self._leave(EXIT_CODES["bad_specification"])
+        self._journal.tell("failed", cause=cause, message=_cut(why), hashes={}, metrics={},
+                           per_class_accuracy=[], train_seconds=0, environment=self._environment())
+        self._leave(EXIT_CODES[cause])
 
     def _words_of(self, error: BaseException) -> str:
         words = f"{type(error).__name__}: {error}" if cause_of(error) == "bug" else str(error)

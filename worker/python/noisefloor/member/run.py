@@ -74,6 +74,7 @@ class Run:
         self._checkpoints = checkpoints
         self._checkpoint_seconds = checkpoint_seconds
         self._told = time.monotonic()  # When progress was.
+        self._goes_on = False  # In the middle of the first epoch that epochs() gives.
         self._last_checkpoint = time.monotonic()
         self.makes_checkpoints = False  # And keeps them: there is a folder for them.
         self._batches: dict[str, tensors.Tensor] = {}
@@ -105,9 +106,11 @@ class Run:
 
     def epochs(self, count: int, start: int = 0) -> Iterator[int]:
         """The epochs from `start` to `count` - 1; `epoch`, of records, is at the end of each that
-        many."""
+        many. One that an interrupted attempt had begun is where the checkpoint left it."""
         for epoch in range(start, count):
-            self.epoch = float(epoch)
+            within, self._goes_on = self._goes_on and epoch < self.epoch <= epoch + 1, False
+            if not within:
+                self.epoch = float(epoch)
             yield epoch
             self.epoch = epoch + 1.0
 
@@ -131,11 +134,20 @@ class Run:
     # What is compared.
 
     def data(self, identity: str) -> None:
-        """64 hexadecimal digits of what is learnt from and tested on, before the first step: members
-        of a study must have the same. nf.data and nf.data.identity_of make it."""
+        """64 hexadecimal digits of what is learnt from and tested on, before the first step and all
+        else that is told: members of a study must have the same. nf.data and nf.data.identity_of
+        make it."""
         if not re.fullmatch("[0-9a-f]{64}", identity):
             raise Refused(f"data: expected 64 hexadecimal digits, got {identity!r}")
+        if identity != self.data_identity:
+            self._check_not_greeted("data")
         self.data_identity = identity
+
+    def _check_not_greeted(self, call: str) -> None:
+        if self._journal.greeted:
+            raise Refused(f"{call}: too late, since the member's first event, which says so, is told; "
+                          f"call run.{call} before the first step and before run.progress, "
+                          "run.record and what keeps files")
 
     def hash(self, name: str, values: Any) -> None:
         """Keeps the hash of arrays under a name, by which members are compared."""
@@ -226,9 +238,11 @@ class Run:
 
     def restore(self) -> Any:
         """The state of the checkpoint with which this attempt goes on; None: it begins anew. Call
-        it where everything is made, before the first step."""
+        it where everything is made, before the first step and before progress()."""
         if self._checkpoints is None:
             return None
+        if not self.makes_checkpoints:
+            self._check_not_greeted("restore")  # It has said that nobody could go on.
         self.makes_checkpoints = True
         kept = checkpoint.load(self._checkpoints, self._identity)
         if kept is None:
@@ -245,14 +259,15 @@ class Run:
         self._batch_count, self._evaluations = kept["batch_count"], kept["evaluations"]
         self._logits, self.metrics = kept["logits"], kept["metrics"]
         self.per_class_accuracy = kept["per_class_accuracy"]
-        self.resumed_at = [*kept["resumed_at"], self.steps]
+        self.resumed_at, self._goes_on = [*kept["resumed_at"], self.steps], True
         self._trained_before = kept.get("train_seconds", 0.0)  # Older checkpoints have none.
         for name, source in self.sources.items():
             source.entered, source.asked = kept["sources"][name]
         generators.restore(kept["generators"][self.rank])
-        self._journal.resume(kept["records"])
-        for kind, name, content in files:
-            self._journal.keep(kind, name, content or b"")
+        with self._journal.holding():  # The script may tell its data behind this call.
+            self._journal.resume(kept["records"])
+            for kind, name, content in files:
+                self._journal.keep(kind, name, content or b"")
         return kept["state"]
 
     def _save(self, state: Mapping[str, Any]) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Iterable, Mapping, Sequence, Union
 
 Setting = dict[str, Any]  # As worker/trainer/README.md, "Settings".
 Settings = Union[Mapping[str, Any], Sequence[Setting]]
 
 _MOST = float(1 << 53)
+# As common/trainer_protocol/schema_json.cc: what a sweep file and a specification have besides
+# settings, and what paths are made of.
+TAKEN = ("name", "seed", "axes", "noise", "hardware", "hardware_class", "stack", "replicates",
+         "blocks", "notes", "tags", "reference_accuracy", "stacks", "until", "kind", "design")
+_PATH = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
+_MOST_PATH = 200  # Bytes.
 
 
 def boolean(path: str, otherwise: bool, help: str = "") -> Setting:
@@ -46,10 +53,25 @@ def _setting(path: str, kind: str, otherwise: Any, help: str, **limits: Any) -> 
 
 def schema_of(settings: Settings) -> list[Setting]:
     """What is published of them: of a mapping of paths to defaults, settings of the defaults' kinds
-    without limits; those of a section together, as a schema wants them."""
+    without limits; those of a section together, as a schema wants them. ValueError: no worker would
+    take a path."""
     if isinstance(settings, Mapping):
-        return [_of_default(path, settings[path]) for path in _by_section(settings)]
-    return [dict(setting) for setting in settings]
+        made = [_of_default(path, settings[path]) for path in _by_section(settings)]
+    else:
+        made = [dict(setting) for setting in settings]
+    for setting in made:
+        _check_path(setting["path"])
+    return made
+
+
+def _check_path(path: str) -> None:
+    if len(path) > _MOST_PATH or not _PATH.fullmatch(path):
+        raise ValueError(f"setting {path!r}: expected parts of lower-case letters, digits, '_' and "
+                         f"'-', joined by dots, {_MOST_PATH} bytes at most")
+    first = path.partition(".")[0]
+    if first in TAKEN:
+        raise ValueError(f"setting {path!r}: sweep files have a {first!r} of their own; name it "
+                         "otherwise")
 
 
 def _by_section(paths: Iterable[str]) -> list[str]:

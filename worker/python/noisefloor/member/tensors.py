@@ -12,9 +12,10 @@ import json
 import math
 import os
 import struct
-from typing import Any, Iterable, Mapping, NamedTuple
+from typing import Any, Iterable, Iterator, Mapping, NamedTuple, ValuesView
 
 from noisefloor.member import draws
+from noisefloor.member.errors import Refused
 
 _FORMATS = {"float64": "d", "float32": "f", "float16": "e", "int64": "q", "int32": "i", "int16": "h",
             "int8": "b", "uint64": "Q", "uint32": "I", "uint16": "H", "uint8": "B", "bool": "?"}
@@ -29,7 +30,7 @@ class Tensor(NamedTuple):
 
 
 def tensor_of(value: Any, kind: str | None = None) -> Tensor:
-    """`value` as a tensor, of `kind` if one is named, else of its own."""
+    """`value` as a tensor, of `kind` if one is named, else of its own. Refused: it is no array."""
     if isinstance(value, Tensor):
         return value if kind is None else _as(value, kind)
     if hasattr(value, "detach"):  # Of PyTorch.
@@ -45,6 +46,10 @@ def tensor_of(value: Any, kind: str | None = None) -> Tensor:
         array = numpy.asarray(value)
         if kind is not None:
             array = array.astype(kind)
+        # The bytes of objects are their addresses, and records may have gaps that nobody writes.
+        if array.dtype.kind == "O" or array.dtype.type is numpy.void:
+            raise Refused(f"expected an array of numbers, got {type(value).__name__} "
+                          f"({array.dtype})")
         if array.dtype.byteorder == ">":
             array = array.astype(array.dtype.newbyteorder("<"))
         return Tensor(str(array.dtype), tuple(array.shape), array.tobytes())
@@ -111,7 +116,8 @@ def rows_of(tensor: Tensor) -> list[list[float]]:
 
 def named_tensors(values: Any) -> dict[str, Tensor]:
     """Of a mapping of names to arrays, which may hold such mappings and lists; of a module of
-    PyTorch; of a list of arrays or of objects with a name and a value, as Keras has them."""
+    PyTorch; of a list or an iterator of arrays or of objects with a name and a value, as Keras has
+    them. Refused: what is no array in them."""
     if hasattr(values, "state_dict"):
         values = values.state_dict()
     if hasattr(values, "variables") and hasattr(values, "get_weights"):
@@ -122,6 +128,8 @@ def named_tensors(values: Any) -> dict[str, Tensor]:
 
 
 def _gather(prefix: str, values: Any, found: dict[str, Tensor]) -> None:
+    if isinstance(values, (Iterator, ValuesView)):  # Such as model.parameters().
+        values = list(values)
     if isinstance(values, Mapping):
         for name, value in values.items():
             _gather(f"{prefix}.{name}" if prefix else str(name), value, found)

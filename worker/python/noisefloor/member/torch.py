@@ -85,7 +85,8 @@ class Loader:
     transforms draw from random, numpy.random and torch depends on the epoch and the example alone:
     not on the order, the batch, or the number of workers; what collate_fn draws, on the epoch and
     the batch's first example. `state_dict` and `load_state_dict`: for checkpoints, also between two
-    batches.
+    batches. Behind the last one the epoch is not over, since what the script does at its end is
+    still to come: whoever goes on from there gets no batch of it.
     """
 
     def __init__(self, run: Run, dataset: Dataset[Any], batch_size: int, *, drop_last: bool = False,
@@ -134,8 +135,7 @@ class Loader:
             self._done = 0
 
     def state_dict(self) -> dict[str, int]:
-        whole = self._done == len(self)
-        return {"epoch": self.epoch + whole, "batches": 0 if whole else self._done}
+        return {"epoch": self.epoch, "batches": self._done}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         self.epoch, self._first = state["epoch"], state["batches"]
