@@ -126,7 +126,11 @@ void RemoveCacheOrphans(const std::string& folder, absl::Time now) {
     const std::string path = folder + "/" + name;
     struct stat about {};
     if (stat(path.c_str(), &about) != 0 || now - NewestTime(about) < kForgotten) continue;
-    if (IsOrphan(folder, name)) (void)RemoveFile(path);
+    if (name.ends_with(kCacheReading)) {
+      (void)RemoveUnused(path);  // Some sets take hours to read.
+    } else if (IsOrphan(folder, name)) {
+      (void)RemoveFile(path);
+    }
   }
 }
 

@@ -19,6 +19,8 @@ namespace noisefloor {
 
 inline constexpr std::string_view kCacheData = ".data";      // A set: after its identity.
 inline constexpr std::string_view kCacheSource = ".source";  // After the key of a folder's state.
+// After the same key, while somebody reads the folder for the first time; locked by who does.
+inline constexpr std::string_view kCacheReading = ".reading";
 inline constexpr std::string_view kCacheStack = ".stack";  // The same, of a stack that was copied.
 inline constexpr std::string_view kCacheTrees = "trees";   // The folder that holds all trees.
 
@@ -50,8 +52,9 @@ bool RemoveUnused(const std::string& path);
 void MakeRoom(const std::string& folder, uint64_t limit_bytes, uint64_t more_bytes,
               const std::string& kept);
 
-// What leads to sets and trees that are gone, and what writers that were killed left, for an hour
-// or longer before `now`, the clock of the file system. What cannot be looked at or removed stays.
+// What leads to sets and trees that are gone, and what writers and readers that were killed left,
+// for an hour or longer before `now`, the clock of the file system. What cannot be looked at or
+// removed stays.
 void RemoveCacheOrphans(const std::string& folder, absl::Time now);
 
 }  // namespace noisefloor

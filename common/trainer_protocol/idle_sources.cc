@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/networks.h"
 #include "common/trainer_protocol/setting.h"
 #include "common/trainer_protocol/steps.h"
@@ -42,9 +43,11 @@ bool Differ(const std::vector<int64_t>& choices) {
   return std::ranges::any_of(choices, [&](int64_t choice) { return choice != choices[0]; });
 }
 
-Reason OneNumberOfThreads(const SourceSettings& sources) {
-  if (Differ(sources.thread_choices)) return std::nullopt;
-  return "sources.threads.choices has one number";
+// A GPU's member has sums on its GPU alone: the threads of its host draw, copy and convert.
+Reason ThreadsAddNothing(const Specification& s) {
+  if (!Differ(s.sources.thread_choices)) return "sources.threads.choices has one number";
+  if (!IsGpuClass(s.hardware_class)) return std::nullopt;
+  return "on a GPU no operation that makes bits runs on them";
 }
 
 // Fixed or free, a processor's kernels are the same ones; deterministic ones and autotuning are
@@ -91,7 +94,7 @@ Reason NothingToDisturb(const Specification& s) {
 }  // namespace
 
 std::optional<std::string> IdleReason(const Specification& specification, NoiseSource source) {
-  const bool trains = specification.train.epochs > 0;
+  const bool trains = specification.train.epochs > 0 || specification.measure.steps > 0;
   const Reason untrained = trains ? Reason() : "train.epochs is 0: nothing is trained";
   switch (source) {
     case NoiseSource::kInit: return std::nullopt;
@@ -99,13 +102,14 @@ std::optional<std::string> IdleReason(const Specification& specification, NoiseS
     case NoiseSource::kAugment: return trains ? NothingToAugment(specification.augment) : untrained;
     case NoiseSource::kDropout: return trains ? NothingToDrop(specification.model) : untrained;
     case NoiseSource::kReduceOrder: return trains ? OneOrderOfSums(specification.train) : untrained;
-    case NoiseSource::kThreads: return OneNumberOfThreads(specification.sources);
+    // Evaluation has threads of its own, and chooses no kernel by timing.
+    case NoiseSource::kThreads: return trains ? ThreadsAddNothing(specification) : untrained;
+    case NoiseSource::kAutotune: return trains ? KernelsOfAProcessor(specification) : untrained;
     case NoiseSource::kPoke: return trains ? PokesAZero(specification) : untrained;
     case NoiseSource::kDial: return trains ? DialsNothing(specification) : untrained;
     case NoiseSource::kLoad: return trains ? NothingToDisturb(specification) : untrained;
     // Evaluation runs kernels, too.
-    case NoiseSource::kKernels:
-    case NoiseSource::kAutotune: return KernelsOfAProcessor(specification);
+    case NoiseSource::kKernels: return KernelsOfAProcessor(specification);
   }
   return std::nullopt;
 }

@@ -188,7 +188,8 @@ class FakeTrainer {
 
   int Run() {
     if (behaviour_ == "exit_oom") return ExitCodeOf(CauseClass::kOutOfMemory);
-    while (behaviour_ == "mute") pause();
+    if (behaviour_ == "reads") Emit(ProgressEvent{});
+    while (behaviour_ == "mute" || behaviour_ == "reads") pause();
     if (behaviour_ != "no_hello") Hello();
     Misbehave();
     const int64_t epochs = spec_.train.epochs;

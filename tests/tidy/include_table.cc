@@ -221,7 +221,7 @@ const std::vector<FolderRule>& AllRules() {
        {"absl/", "nlohmann/", "torch/", "ATen/", "c10/", "thread"}},
       {"worker/trainer/torch",
        {"common/base/", "common/files/", "common/options/", "common/trainer_protocol/",
-        "worker/trainer/"},
+        "worker/devices/cpu.h", "worker/trainer/"},
        {"absl/", "nlohmann/", "CLI/", "torch/", "ATen/", "c10/", "thread"}},
 
       {"deploy/cmake", {}, {"fmt/"}},

@@ -62,6 +62,9 @@ absl::Status EventJudge::Check(const TrainerEvent& event) const {
     // A trainer may fail before it can say hello.
     if (outcome->kind == Outcome::Kind::kFailed) return absl::OkStatus();
   }
+  const auto* progress = std::get_if<ProgressEvent>(&event);
+  // A sign of life while it reads its data.
+  if (!hello_ && progress != nullptr && progress->step == 0) return absl::OkStatus();
   if (!hello_) return InvalidInput("an event before the hello");
   if (const auto* records = std::get_if<RecordsEvent>(&event)) {
     if (records->sequence != sequence_ + 1) {

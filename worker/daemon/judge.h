@@ -39,6 +39,7 @@ class EventJudge {
   // It got a signal from us: that it died of it does not contradict what it said.
   void SetSignalled() { signalled_ = true; }
 
+  bool heard_hello() const { return hello_.has_value(); }
   // Whether the trainer said how it ended.
   bool heard_outcome() const { return outcome_.has_value(); }
 

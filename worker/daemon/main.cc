@@ -201,7 +201,7 @@ int Main(const std::vector<std::string>& arguments) {
   const Options& options = parsed.options;
   SetUpLog({"noisefloor-worker", options.log_level, options.log_format});
   const SystemClock clock;
-  const absl::Duration ends_at = clock.Steady() + options.lifetime;
+  const absl::Duration start = clock.Steady();
   bool stopped = false;
   const auto state = OpenState(options, clock, stopped);
   if (stopped) return SayStopped(options);
@@ -219,7 +219,8 @@ int Main(const std::vector<std::string>& arguments) {
     LeaveState(options, *state, HasResults(*state));
     return Refuse(settings.status());
   }
-  settings->ends_at = ends_at;
+  settings->ends_at = start + options.lifetime;
+  settings->leaves_at = start + options.leave_after;
   LogStart(*settings, *state);
   Worker worker(*std::move(settings), *state, clock);
   const StopSignals signals([&worker](StopSignal signal) { worker.Stop(signal); });

@@ -232,8 +232,8 @@ void AddSlots(CLI::App& app, LayoutWish& layout) {
 
 void AddTrainerTimeouts(CLI::App& app, Raw& raw) {
   app.add_option("--hello-timeout", raw.hello_seconds,
-                 "Seconds from a trainer's start to its first word, then it hangs and is ended; "
-                 "0: never")
+                 "Seconds from a trainer's start, or its last word that it reads its data, to its "
+                 "hello, then it hangs and is ended; 0: never")
       ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--silence-timeout", raw.silence_seconds,

@@ -83,7 +83,7 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
       reconnect_(kReconnectBackoff, state.identity()),
       say_unreached_after_(kFirstWord),
       unreached_since_(clock.Steady()),
-      leave_at_(clock.Steady() + settings_.options.leave_after) {
+      leave_at_(settings_.leaves_at) {
   uploader_ = std::make_unique<Uploader>(stub_, clock_, state.identity(), [this](UploadDone done) {
     NF_CHECK(mailbox_.Post(std::move(done)));
   });

@@ -41,6 +41,8 @@ struct WorkerSettings {
   std::string name;
   std::vector<SlotPlan> slots;                        // Of the offer's inventory, in its order.
   absl::Duration ends_at = absl::InfiniteDuration();  // Steady: a cluster ends the process then.
+  absl::Duration leaves_at =
+      absl::InfiniteDuration();  // Steady: nothing new is begun from then on.
   std::shared_ptr<const ChannelAccess> access = nullptr;  // shared: settings are copied.
   std::vector<SharedTree> stack_trees = {};  // That trainers run from. shared: likewise.
 };

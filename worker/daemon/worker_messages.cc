@@ -129,6 +129,7 @@ void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
     return Step(slots::TrainerHello{lease});
   }
   if (const auto* progress = std::get_if<ProgressEvent>(&line.event)) {
+    if (!attempt.judge.heard_hello()) return Step(slots::DataComes{lease});
     return Step(slots::TrainerProgress{lease, progress->step, progress->step_count});
   }
   if (std::holds_alternative<Outcome>(line.event)) {

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "common/trainer_protocol/hardware_class.h"
+
 namespace noisefloor {
 
 namespace {
@@ -68,6 +70,16 @@ std::vector<std::string> CpuClasses(const CpuFacts& facts) {
   if (has({"avx2", "fma"})) classes.push_back(prefix + "avx2");
   if (has({"sse4_1", "sse4_2"})) classes.push_back(prefix + "sse");
   return classes;
+}
+
+std::string LackingSet(const CpuFacts& facts, std::string_view hardware_class) {
+  if (!IsCpuClass(hardware_class)) return "";
+  const std::string_view ending = hardware_class.substr(hardware_class.rfind('-'));
+  for (const std::string& here : CpuClasses(facts)) {
+    if (here.ends_with(ending)) return "";
+  }
+  if (ending == "-avx512") return "AVX-512";
+  return ending == "-avx2" ? "AVX2 with FMA" : "SSE4.2";
 }
 
 absl::StatusOr<std::vector<int>> AvailableCores() {

@@ -25,6 +25,10 @@ CpuFacts ReadCpuFacts();
 // fastest first.
 std::vector<std::string> CpuClasses(const CpuFacts& facts);
 
+// What a class of processors takes its kernels from and this processor lacks, in words: "AVX-512",
+// "AVX2 with FMA", "SSE4.2". "" where it has all, of whatever vendor, and of other hardware.
+std::string LackingSet(const CpuFacts& facts, std::string_view hardware_class);
+
 // Cores that this process may run on, in order: what a container or a batch system left us.
 absl::StatusOr<std::vector<int>> AvailableCores();
 

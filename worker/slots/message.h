@@ -66,7 +66,8 @@ struct ResultFound {
   LeaseId lease;
   uint64_t sequence = 0;
 };
-struct DataComes {  // What its trainer needs before it starts is on its way: it does not hang.
+// What its trainer needs before it starts is on its way, or its trainer reads it: it does not hang.
+struct DataComes {
   LeaseId lease;
 };
 struct TrainerHello {

@@ -138,7 +138,18 @@ TEST(IdleSourcesTest, OnAProcessorThereIsNothingToChooseOfKernels) {
   specification.hardware_class = "cpu-amd-avx2";
   EXPECT_THAT(IdleOf(specification), ElementsAre("autotune", "kernels"));
   specification.hardware_class = "nvidia-h100";
-  EXPECT_THAT(IdleOf(specification), IsEmpty());
+  EXPECT_THAT(IdleOf(specification), ElementsAre("threads"));
+}
+
+TEST(IdleSourcesTest, ThreadsAddUpOnAProcessorAlone) {
+  Specification specification = Busy();
+  specification.hardware_class = "nvidia-h100-x4";
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kThreads),
+            "on a GPU no operation that makes bits runs on them");
+  for (const char* name : {"", "cpu-amd-avx2", "tpu-v4"}) {
+    specification.hardware_class = name;
+    EXPECT_EQ(IdleReason(specification, NoiseSource::kThreads), std::nullopt) << name;
+  }
 }
 
 TEST(IdleSourcesTest, APokedZeroIsNoPoke) {
@@ -158,8 +169,14 @@ TEST(IdleSourcesTest, APokedZeroIsNoPoke) {
 TEST(IdleSourcesTest, WithoutTrainingOnlyTheInitialWeightsAndTheEvaluationAreLeft) {
   Specification specification = Busy();
   specification.train.epochs = 0;
-  EXPECT_THAT(IdleOf(specification), ElementsAre("augment", "data_order", "dial", "dropout", "load",
-                                                 "poke", "reduce_order"));
+  EXPECT_THAT(IdleOf(specification),
+              ElementsAre("augment", "autotune", "data_order", "dial", "dropout", "load", "poke",
+                          "reduce_order", "threads"));
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kThreads),
+            "train.epochs is 0: nothing is trained");
+  specification.measure.steps = 10;
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kThreads), std::nullopt) << "steps are taken";
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kAutotune), std::nullopt);
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ class AwayTest : public testing::Test {
     settings.options.spool_limit_bytes = 1 << 20;
     settings.options.standby = settings.options.use_cache = false;
     settings.options.give_up_after = absl::Hours(1);
+    settings.leaves_at = clock_.Steady() + absl::Hours(100);
     settings.offer.stacks = FindStacks({{"fake", {FAKE_TRAINER}}}).value();
     settings.offer.data_roots = {folder_ + "/data"};
     Host host;
@@ -113,6 +114,16 @@ TEST_F(AwayTest, WhileAMemberTrainsACoordinatorIsNotGivenUp) {
   ASSERT_TRUE(again.has_value());
   ASSERT_EQ(again->register_().held_size(), 1);
   EXPECT_EQ(again->register_().held(0).lease_id(), 7u);
+}
+
+// Its program has begun before it, and what it is to have ready may have taken hours.
+TEST_F(AwayTest, WhenItLeavesIsCountedFromTheStartOfItsProgram) {
+  Start(7);
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+
+  clock_.Advance(absl::Hours(100));
+
+  EXPECT_TRUE(coordinator_.Wait(Case::kDraining).has_value());
 }
 
 // The worker would wake for it all the time while it waits for its trainer.

@@ -375,6 +375,11 @@ TEST_F(DaemonTest, ItSaysHowLongItLivesEachTimeThatItComes) {
   EXPECT_LT(Registered().lives_ms(), first);
 }
 
+TEST_F(DaemonTest, ItLeavesByItselfWhenItsTimeIsOver) {
+  StartDaemon({"--leave-after=0.001"});
+  EXPECT_EQ(daemon_->Wait(), 0);
+}
+
 TEST_F(DaemonTest, WhatGoesOnFromACheckpointGoesOnElsewhereOnlyWhereItsFolderIsShared) {
   StartDaemon();
   EXPECT_EQ(Registered().lives_ms(), 0u) << "nobody ends it";

@@ -104,8 +104,18 @@ TEST_F(JudgeTest, ATrainerThatIsKilledBeforeItsOutcomeHasNone) {
   EXPECT_EQ(judge_.End({true, SIGKILL}).outcome.cause, CauseClass::kInterrupted);
 }
 
+TEST_F(JudgeTest, BeforeItsHelloATrainerMaySayThatItLives) {
+  Accept(ProgressEvent{0, 0});
+  Accept(ProgressEvent{0, 100});
+  EXPECT_FALSE(judge_.heard_hello());
+  Accept(Hello());
+  EXPECT_TRUE(judge_.heard_hello());
+  Accept(Done());
+  EXPECT_EQ(judge_.End({false, 0}).outcome.kind, Outcome::Kind::kDone);
+}
+
 TEST_F(JudgeTest, EventsOutOfPlaceAreRefused) {
-  EXPECT_EQ(Refusal(ProgressEvent{}), "an event before the hello");
+  EXPECT_EQ(Refusal(ProgressEvent{1, 2}), "an event before the hello");
   EXPECT_EQ(judge_.End({false, 0}).outcome.message,
             "the trainer broke the protocol: an event before the hello");
 }

@@ -135,6 +135,16 @@ TEST_F(MachineTest, ATrainerThatNeverSaysHelloIsEndedAndTheMachineBlamed) {
             "the trainer gave no hello within 200ms (--hello-timeout)");
 }
 
+// As silent as one that never spoke: a hello is what is waited for, and no longer than that.
+TEST_F(MachineTest, ATrainerThatFallsSilentWhileItReadsItsDataIsEnded) {
+  StartDaemon({"--hello-timeout=1", "--silence-timeout=0.2"});
+  (void)Registered();
+  Start(Member(7, "reads"));
+  const v1::AttemptFinished finished = Finished();
+  EXPECT_EQ(finished.outcome().cause(), "lost_device");
+  EXPECT_EQ(finished.outcome().message(), "the trainer gave no hello within 1s (--hello-timeout)");
+}
+
 TEST_F(MachineTest, AnEchoOfARefusedMemberLeavesNothing) {
   StartDaemon();
   (void)Registered();

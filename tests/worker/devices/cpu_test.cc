@@ -45,6 +45,21 @@ TEST(CpuTest, HalfAnInstructionSetIsNotOffered) {
   EXPECT_THAT(ClassesOf("GenuineIntel", "sse2 sse4_2"), IsEmpty());
 }
 
+TEST(CpuTest, WhatAClassWouldNeedIsNamed) {
+  const auto lacking = [](std::string_view flags, std::string_view hardware_class) {
+    return LackingSet(ParseCpuInfo(CpuInfo("AuthenticAMD", flags)), hardware_class);
+  };
+  constexpr std::string_view kAvx2 = "sse4_1 sse4_2 avx2 fma avx512f avx512bw avx512dq";
+  EXPECT_EQ(lacking(kAvx2, "cpu-amd-avx512"), "AVX-512");
+  EXPECT_EQ(lacking(kAvx2, "cpu-intel-avx512"), "AVX-512") << "its vendor is another question";
+  EXPECT_EQ(lacking(kAvx2, "cpu-amd-avx2"), "");
+  EXPECT_EQ(lacking("sse4_1 sse4_2 avx2", "cpu-amd-avx2"), "AVX2 with FMA");
+  EXPECT_EQ(lacking("sse4_1 sse4_2 avx2", "cpu-amd-sse"), "");
+  EXPECT_EQ(lacking("sse4_1", "cpu-amd-sse"), "SSE4.2");
+  EXPECT_EQ(lacking(std::string(kAvx2) + " avx512vl", "cpu-amd-avx512"), "");
+  for (const char* other : {"", "nvidia-h200", "tpu-v4"}) EXPECT_EQ(lacking("", other), "");
+}
+
 TEST(CpuTest, ModelAndVendorAreThoseOfTheFirstProcessor) {
   const CpuFacts facts = ParseCpuInfo(CpuInfo("AuthenticAMD", "sse2"));
   EXPECT_EQ(facts.vendor, "amd");

@@ -191,9 +191,10 @@ absl::Status CheckPlaces(const Split& split, size_t images) {
 }
 
 absl::Status CheckImages(const Split& split, std::string_view name,
-                         std::span<const Checksum> checksums) {
+                         std::span<const Checksum> checksums, const GoOn& go_on) {
   const auto bytes = static_cast<size_t>(split.shape.pixels());
   for (uint32_t rank = 0; rank < split.size(); ++rank) {
+    NF_RETURN_IF_ERROR(Ask(go_on));
     const std::span image(split.Image(rank), bytes);
     if (ChecksumOf(std::as_bytes(image)) == checksums[split.places[rank]]) continue;
     return Damaged(fmt::format("the image of {} example {} has another checksum than was written",
@@ -244,8 +245,8 @@ absl::Status CheckLimits(const std::string& name, const std::array<int64_t, 2>& 
 }
 
 absl::StatusOr<Dataset> FromImageFile(const DataCache::Mapped& file, const std::string& name,
-                                      std::string_view identity, ExampleLimits limits,
-                                      Trust trust) {
+                                      std::string_view identity, ExampleLimits limits, Trust trust,
+                                      const GoOn& go_on) {
   NF_ASSIGN_OR_RETURN(const Foot foot, FootOf(file.bytes));
   NF_ASSIGN_OR_RETURN(const ImageSetFacts facts, FactsIn(file.bytes, foot));
   if (facts.identity != identity) return Damaged("it is of another set");
@@ -275,7 +276,7 @@ absl::StatusOr<Dataset> FromImageFile(const DataCache::Mapped& file, const std::
     NF_RETURN_IF_ERROR(CheckPlaces(split, checksums.size()));
     if (trust == Trust::kImages) continue;
     NF_RETURN_IF_ERROR(
-        CheckImages(split, s == 0 ? "train" : "test", {checksums.data(), checksums.size()}));
+        CheckImages(split, s == 0 ? "train" : "test", {checksums.data(), checksums.size()}, go_on));
   }
   return dataset;
 }

@@ -23,6 +23,7 @@
 #include "common/files/checksum.h"
 #include "worker/trainer/data/data_cache.h"
 #include "worker/trainer/data/dataset.h"
+#include "worker/trainer/images/go_on.h"
 
 namespace noisefloor::trainer {
 
@@ -55,11 +56,12 @@ std::string ImageFileTail(const ImageSetFacts& facts, const ImageExampleOf& exam
 
 // As FromCanonicalFile: DataLoss, saying what is wrong, unless the tables and the images that are
 // used are as they were written and of this identity. InvalidArgument for limits above what there
-// is. With Trust::kImages those are not compared with their checksums.
+// is. With Trust::kImages those are not compared with their checksums; else Cancelled when `go_on`
+// says so meanwhile.
 enum class Trust : uint8_t { kNothing, kImages };
 absl::StatusOr<Dataset> FromImageFile(const DataCache::Mapped& file, const std::string& name,
                                       std::string_view identity, ExampleLimits limits,
-                                      Trust trust = Trust::kNothing);
+                                      Trust trust = Trust::kNothing, const GoOn& go_on = {});
 
 // InvalidArgument, in the words of LoadDataset.
 absl::Status CheckLimits(const std::string& name, const std::array<int64_t, 2>& examples,

@@ -18,6 +18,7 @@
 #include "common/files/sha256.h"
 #include "worker/trainer/images/image_file.h"
 #include "worker/trainer/images/pixel_store.h"
+#include "worker/trainer/images/reading_turn.h"
 #include "worker/trainer/images/resize.h"
 
 namespace noisefloor::trainer {
@@ -27,6 +28,9 @@ namespace {
 constexpr size_t kBatchPictures = 64;
 constexpr size_t kBatchBytes = size_t{64} << 20;
 constexpr size_t kStartSyncBytes = size_t{8} << 20;
+// Of what is refused behind the first, so that a message stays one.
+constexpr size_t kMostNamed = 30;
+constexpr size_t kMostNamedBytes = 4000;
 
 absl::StatusOr<std::string> FindFolder(const std::string& name, std::string_view roots) {
   for (std::string_view rest = roots; !rest.empty();) {
@@ -68,10 +72,35 @@ Sha256Digest DigestOf(const ReadSet& set, size_t place, std::span<const uint8_t>
   return hash.Digest();
 }
 
+// Pictures that are refused, so that one reading names them all.
+class Refusals {
+ public:
+  void Add(absl::Status why, const std::string& name) {
+    if (count_++ == 0) {
+      first_ = std::move(why);
+    } else if (named_ < kMostNamed && names_.size() + name.size() < kMostNamedBytes) {
+      names_ += (named_++ == 0 ? "" : ", ") + name;
+    }
+  }
+  bool empty() const { return count_ == 0; }
+  absl::Status status() const {
+    if (count_ <= 1) return first_;
+    const size_t unnamed = count_ - 1 - named_;
+    return InvalidInput(fmt::format("{}; refused as well: {}{}", Message(first_), names_,
+                                    unnamed == 0 ? "" : fmt::format(" and {} more", unnamed)));
+  }
+
+ private:
+  absl::Status first_;
+  std::string names_;  // Of others.
+  size_t count_ = 0, named_ = 0;
+};
+
 // Decodes pictures in batches, each batch on all threads.
 class Decoding {
  public:
-  Decoding(ReadSet& set, int64_t image_size, int64_t threads) : set_(set) {
+  Decoding(ReadSet& set, int64_t image_size, int64_t threads, const GoOn& go_on)
+      : set_(set), go_on_(go_on) {
     for (int64_t i = 0; i < threads; ++i) {
       tools_.push_back({Resizer(image_size), {}, std::vector<uint8_t>(set.pixels.slot_bytes())});
     }
@@ -84,8 +113,22 @@ class Decoding {
     return full ? Flush() : absl::OkStatus();
   }
 
-  // The first failure in order.
+  // The first failure in order: with the names of others of a picture that is refused.
+  absl::Status Finish() {
+    NF_RETURN_IF_ERROR(Flush());
+    return refusals_.status();
+  }
+
+ private:
+  struct Tools {
+    Resizer resizer;
+    Picture picture;
+    std::vector<uint8_t> pixels;
+  };
+
+  // Notes what is refused; the first failure in order of anything else.
   absl::Status Flush() {
+    NF_RETURN_IF_ERROR(Ask(go_on_));
     std::vector<absl::Status> results(waiting_.size());
     const size_t threads = std::min(tools_.size(), waiting_.size());
     const auto work = [&](size_t rank) {
@@ -114,23 +157,23 @@ class Decoding {
       if (one) std::rethrow_exception(one);
     }
     written_bytes_ += waiting_.size() * set_.pixels.slot_bytes();
-    waiting_.clear();
+    const auto done = std::exchange(waiting_, {});
     waiting_bytes_ = 0;
-    for (const absl::Status& result : results) NF_RETURN_IF_ERROR(result);
+    for (size_t i = 0; i < done.size(); ++i) NF_RETURN_IF_ERROR(Note(done[i].first, results[i]));
     StartSync();
     return absl::OkStatus();
   }
 
- private:
-  struct Tools {
-    Resizer resizer;
-    Picture picture;
-    std::vector<uint8_t> pixels;
-  };
+  absl::Status Note(size_t place, const absl::Status& result) {
+    if (!absl::IsInvalidArgument(result)) return result;
+    refusals_.Add(result, NameOf(set_.tree, set_.tree.entries[place]));
+    return absl::OkStatus();
+  }
 
   absl::Status Decode(size_t place, std::string_view bytes, Tools& tools) {
     const absl::Status decoded = DecodePicture(bytes, tools.picture);
     if (!decoded.ok()) return Annotate(decoded, NameOf(set_.tree, set_.tree.entries[place]));
+    if (!refusals_.empty()) return absl::OkStatus();  // Of use is only what else is refused.
     tools.resizer.Resize(tools.picture, tools.pixels);
     set_.digests[place] = DigestOf(set_, place, tools.pixels);
     return set_.pixels.Put(set_.slots[place], tools.pixels);
@@ -144,7 +187,9 @@ class Decoding {
   }
 
   ReadSet& set_;
+  const GoOn& go_on_;
   std::vector<Tools> tools_;
+  Refusals refusals_;
   std::vector<std::pair<size_t, std::string>> waiting_;
   size_t waiting_bytes_ = 0;
   size_t written_bytes_ = 0;
@@ -161,8 +206,10 @@ PixelStore MakeStore(uint64_t pictures, size_t picture_bytes, const ImageSource&
   return PixelStore::InMemory(pictures, picture_bytes);
 }
 
+// Without a file to decode into nobody has anything of a wait for this reader: `turn` ends.
 absl::StatusOr<ReadSet> ReadSetOf(const std::string& folder, const ImageSettings& settings,
-                                  const ImageSource& source, std::vector<std::string>& notes) {
+                                  const ImageSource& source, std::unique_ptr<ReadingTurn>& turn,
+                                  std::vector<std::string>& notes) {
   NF_ASSIGN_OR_RETURN(ImageTree tree, ListImages(folder));
   NF_ASSIGN_OR_RETURN(const ImageTable table, TableOf(tree));
   NF_ASSIGN_OR_RETURN(ImageLabels labels, LabelsOf(tree, table, settings));
@@ -175,15 +222,17 @@ absl::StatusOr<ReadSet> ReadSetOf(const std::string& folder, const ImageSettings
   }
   const auto picture_bytes = static_cast<size_t>(3 * settings.image_size * settings.image_size);
   PixelStore pixels = MakeStore(used, picture_bytes, source, notes);
+  if (!pixels.in_file()) turn.reset();
   std::vector<Sha256Digest> digests(tree.entries.size());
   ReadSet set = {std::move(tree), std::move(labels), std::move(pixels), std::move(slots),
                  std::move(digests)};
-  Decoding decoding(set, settings.image_size, std::max<int64_t>(1, source.threads));
+  Decoding decoding(set, settings.image_size, std::max<int64_t>(1, source.threads), source.go_on);
   const absl::Status read = ReadImages(set.tree, wanted, [&](size_t place, std::string bytes) {
     return decoding.Take(place, std::move(bytes));
   });
+  if (absl::IsCancelled(read)) return read;
   // What was read before a file that cannot be read comes first in order.
-  NF_RETURN_IF_ERROR(decoding.Flush());
+  NF_RETURN_IF_ERROR(decoding.Finish());
   NF_RETURN_IF_ERROR(read);
   return set;
 }
@@ -265,12 +314,17 @@ absl::StatusOr<Dataset> InMemory(const ReadSet& set, const Order& order, const I
   return dataset;
 }
 
+// What was asked for is wrong, or no longer wanted, whatever a file of the cache holds.
+bool IsNotOfTheFile(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) || absl::IsCancelled(status);
+}
+
 absl::StatusOr<Dataset> FromCache(const DataCache& cache, const std::string& name,
                                   const std::string& identity, ExampleLimits limits,
-                                  Trust trust = Trust::kNothing) {
+                                  Trust trust = Trust::kNothing, const GoOn& go_on = {}) {
   NF_ASSIGN_OR_RETURN(const DataCache::Mapped mapped, cache.Map(identity));
-  auto dataset = FromImageFile(mapped, name, identity, limits, trust);
-  if (dataset.ok() || dataset.status().code() == absl::StatusCode::kInvalidArgument) return dataset;
+  auto dataset = FromImageFile(mapped, name, identity, limits, trust, go_on);
+  if (dataset.ok() || IsNotOfTheFile(dataset.status())) return dataset;
   return Annotate(dataset.status(), cache.PathOfSet(identity));
 }
 
@@ -287,6 +341,26 @@ absl::StatusOr<Dataset> ThroughCache(const DataCache& cache, ReadSet& set, const
   cache.TidyAfter(facts.identity);
   // What was written just now has not been to the disk and back.
   return FromCache(cache, name, facts.identity, limits, Trust::kImages);
+}
+
+std::string CacheNote(const absl::Status& status, std::string_view then) {
+  return fmt::format("data cache: {}; {}", Message(status), then);
+}
+
+// What the cache has of a folder in this state. None where that is nothing of use: what is damaged
+// is noted.
+std::optional<absl::StatusOr<Dataset>> Find(const FolderState& state, const ImageSettings& settings,
+                                            const ImageSource& source, ExampleLimits limits,
+                                            std::vector<std::string>& notes) {
+  const auto identity = source.cache->IdentityOf(state);
+  if (!identity) return std::nullopt;
+  auto dataset =
+      FromCache(*source.cache, settings.name, *identity, limits, Trust::kNothing, source.go_on);
+  if (dataset.ok() || IsNotOfTheFile(dataset.status())) return dataset;
+  if (!absl::IsNotFound(dataset.status())) {
+    notes.push_back(CacheNote(dataset.status(), "made anew from the source files"));
+  }
+  return std::nullopt;
 }
 
 // All that a state of the files and these settings decides.
@@ -311,20 +385,17 @@ absl::StatusOr<Dataset> LoadImages(const ImageSettings& settings, const ImageSou
   const FolderState before = {state.key,
                               absl::UnixEpoch() + absl::Nanoseconds(state.newest_unix_ns)};
   std::vector<std::string> notes;
-  const auto note = [&](const absl::Status& status, std::string_view then) {
-    notes.push_back(fmt::format("data cache: {}; {}", Message(status), then));
-  };
   const DataCache* cache = source.cache;
-  if (const auto identity = cache == nullptr ? std::nullopt : cache->IdentityOf(before)) {
-    auto dataset = FromCache(*cache, settings.name, *identity, limits);
-    if (dataset.ok() || dataset.status().code() == absl::StatusCode::kInvalidArgument) {
-      return dataset;
-    }
-    if (dataset.status().code() != absl::StatusCode::kNotFound) {
-      note(dataset.status(), "made anew from the source files");
+  std::unique_ptr<ReadingTurn> turn;
+  if (cache != nullptr) {
+    if (auto there = Find(before, settings, source, limits, notes)) return *std::move(there);
+    NF_ASSIGN_OR_RETURN(turn, ReadingTurn::Take(cache->folder(), state.key, source.go_on));
+    // Made by who had the turn before, unless what lies there was looked at and is damaged.
+    if (turn->waited() || notes.empty()) {
+      if (auto there = Find(before, settings, source, limits, notes)) return *std::move(there);
     }
   }
-  NF_ASSIGN_OR_RETURN(ReadSet set, ReadSetOf(folder, settings, source, notes));
+  NF_ASSIGN_OR_RETURN(ReadSet set, ReadSetOf(folder, settings, source, turn, notes));
   NF_ASSIGN_OR_RETURN(const TreeState after, StateOfTree(folder, AskedOf(settings)));
   if (after.key != state.key) {
     return MakeError(absl::StatusCode::kDataLoss, folder + ": changed while it was read");
@@ -332,15 +403,18 @@ absl::StatusOr<Dataset> LoadImages(const ImageSettings& settings, const ImageSou
   const Order order = OrderOf(set);
   const ImageSetFacts facts = FactsOf(set, order, settings);
   NF_RETURN_IF_ERROR(CheckLimits(settings.name, facts.examples, limits));
+  NF_RETURN_IF_ERROR(Ask(source.go_on));  // What follows may wait for the disk.
   std::optional<Dataset> dataset;
   if (set.pixels.in_file()) {
     auto kept = ThroughCache(*cache, set, order, facts, settings.name, limits);
     if (kept.ok()) {
       dataset = *std::move(kept);
       const absl::Status remembered = cache->Remember(before, facts.identity, now);
-      if (!remembered.ok()) note(remembered, "the source files will be read again");
+      if (!remembered.ok()) {
+        notes.push_back(CacheNote(remembered, "the source files will be read again"));
+      }
     } else {
-      note(kept.status(), "done without");
+      notes.push_back(CacheNote(kept.status(), "done without"));
     }
   }
   if (!dataset) {

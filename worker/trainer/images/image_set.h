@@ -20,6 +20,7 @@
 #include "common/base/status.h"
 #include "worker/trainer/data/data_cache.h"
 #include "worker/trainer/data/dataset.h"
+#include "worker/trainer/images/go_on.h"
 #include "worker/trainer/images/image_labels.h"
 
 namespace noisefloor::trainer {
@@ -28,12 +29,15 @@ struct ImageSource {
   std::string_view data_root;        // Folders, separated by ':'.
   const DataCache* cache = nullptr;  // None: the set is held in memory.
   int64_t threads = 1;               // That decode.
+  GoOn go_on = {};
 };
 
 // Reads a set, or takes it from the cache, as LoadDataset does. With a cache, memory is bounded:
-// what is decoded lies in what becomes the set's file. NotFound: no folder. InvalidArgument,
-// DataLoss, PermissionDenied: the file and what is wrong with it; of several broken ones the first
-// in order. `now`: wall time.
+// what is decoded lies in what becomes the set's file; and of several processes that want the same
+// set one reads it, while the others wait. NotFound: no folder. InvalidArgument, DataLoss,
+// PermissionDenied: the file and what is wrong with it; of several broken ones the first in order,
+// and of pictures that are refused the names of others. Cancelled when `source.go_on` says so.
+// `now`: wall time.
 absl::StatusOr<Dataset> LoadImages(const ImageSettings& settings, const ImageSource& source,
                                    ExampleLimits limits, absl::Time now);
 

@@ -13,6 +13,7 @@
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/training.h"
+#include "worker/devices/cpu.h"
 #include "worker/trainer/torch/facts/hardware.h"
 #include "worker/trainer/torch/step/stop.h"
 
@@ -39,6 +40,13 @@ absl::Status CheckHash(const TrainerRequest& request) {
     return absl::OkStatus();
   }
   return InvalidInput("specification: it does not have the hash that came with it");
+}
+
+// LibTorch obeys the class's variables without a look at the processor, and dies of them.
+absl::Status CheckCpu(const std::string& hardware_class) {
+  const std::string lacking = LackingSet(ReadCpuFacts(), hardware_class);
+  if (lacking.empty()) return absl::OkStatus();
+  return InvalidInput("hardware_class: " + hardware_class + ": this processor has no " + lacking);
 }
 
 }  // namespace
@@ -96,6 +104,7 @@ Specification ExampleSpecification() {
 
 absl::Status BecomeClass(const Specification& specification, char** argv) {
   NF_ASSIGN_OR_RETURN(const HardwareClass hardware, HardwareOf(specification));
+  NF_RETURN_IF_ERROR(CheckCpu(specification.hardware_class));
   bool changed = false;
   for (const auto& [name, wanted] : hardware.variables) {
     const char* value = std::getenv(name.c_str());

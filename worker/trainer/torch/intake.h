@@ -22,7 +22,8 @@ Specification ExampleSpecification();
 
 // A hardware class is made by variables that must be there before the process starts. When they
 // are not, sets them and starts this program anew in its own place; returns only when nothing is
-// to be done or that fails: Internal.
+// to be done or that fails: Internal. InvalidArgument for no class that this trainer knows, and for
+// one whose instructions this processor lacks.
 absl::Status BecomeClass(const Specification& specification, char** argv);
 
 }  // namespace noisefloor::trainer

@@ -19,6 +19,7 @@
 #include "worker/trainer/torch/step/infer.h"
 #include "worker/trainer/torch/step/memory.h"
 #include "worker/trainer/torch/step/results.h"
+#include "worker/trainer/torch/step/signs_of_life.h"
 #include "worker/trainer/torch/step/stop.h"
 #include "worker/trainer/torch/step/train.h"
 
@@ -61,7 +62,9 @@ std::string NotFiniteMessage(const TrainReport& report) {
 }
 
 absl::StatusOr<Dataset> LoadOwnImages(const TrainerRequest& request, const Process& process,
-                                      ExampleLimits limits, absl::Time now) {
+                                      ExampleLimits limits, const Clock& clock,
+                                      Reporter& reporter) {
+  SignsOfLife signs(clock, reporter);
   const DataSettings& data = request.specification.data;
   return LoadImages({.name = data.name,
                      .image_size = data.image_size,
@@ -70,13 +73,14 @@ absl::StatusOr<Dataset> LoadOwnImages(const TrainerRequest& request, const Proce
                      .attributes = request.specification.train.loss == "binary_cross_entropy"},
                     {.data_root = request.data_root,
                      .cache = process.cache ? &*process.cache : nullptr,
-                     .threads = UsableProcessors()},
-                    limits, now);
+                     .threads = UsableProcessors(),
+                     .go_on = [&] { return signs.GoOn(); }},
+                    limits, clock.Now());
 }
 
 // The data, with nothing left in memory of how they were read.
 absl::StatusOr<Dataset> Load(const TrainerRequest& request, const Process& process,
-                             const Clock& clock) {
+                             const Clock& clock, Reporter& reporter) {
   const DataSettings& data = request.specification.data;
   const ExampleLimits limits = {data.train_examples, data.test_examples};
   const auto known = [&] {
@@ -85,11 +89,17 @@ absl::StatusOr<Dataset> Load(const TrainerRequest& request, const Process& proce
                : LoadDataset(data.name, request.data_root, limits);
   };
   auto dataset =
-      data.image_size > 0 ? LoadOwnImages(request, process, limits, clock.Now()) : known();
+      data.image_size > 0 ? LoadOwnImages(request, process, limits, clock, reporter) : known();
   ReleaseKeptMemory();
   if (!dataset.ok()) return dataset;
   for (const std::string& note : dataset->notes) std::fprintf(stderr, "%s\n", note.c_str());
   return dataset;
+}
+
+CauseClass CauseOfUnread(const absl::Status& status) {
+  if (absl::IsCancelled(status)) return CauseClass::kInterrupted;
+  // A disk that is full is the machine's fault.
+  return absl::IsResourceExhausted(status) ? CauseOf(status) : CauseClass::kBadData;
 }
 
 // What a checkpoint of this member must have been made with. The folder's name follows from member,
@@ -210,7 +220,7 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
     return MeasureMember(request, {spec, streams, switches, *devices, clock},
                          std::move(environment), surroundings, reporter);
   }
-  const auto dataset = Load(request, process, clock);
+  const auto dataset = Load(request, process, clock, reporter);
   if (dataset.ok()) environment["data_identity"] = dataset->identity;
   const bool trains = request.weights.empty();
   const auto checkpoints =
@@ -220,12 +230,7 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
                   .environment = environment.dump(),
                   .data_identity = dataset.ok() ? dataset->identity : "",
                   .resumes = checkpoints != nullptr});
-  if (!dataset.ok()) {
-    // A disk that is full is the machine's fault.
-    return fail(absl::IsResourceExhausted(dataset.status()) ? CauseOf(dataset.status())
-                                                            : CauseClass::kBadData,
-                dataset.status());
-  }
+  if (!dataset.ok()) return fail(CauseOfUnread(dataset.status()), dataset.status());
   const absl::Status as_asked = CheckReadings(readings);
   if (!as_asked.ok()) return fail(CauseClass::kBug, as_asked);
   const absl::Status identity = CheckIdentity(*dataset, spec.data.identity);

@@ -3,6 +3,7 @@
 #include "worker/trainer/data/data_cache.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -363,6 +364,24 @@ TEST_F(EvictionTest, WhatLeadsNowhereGoesWhenItIsOld) {
   EXPECT_TRUE(PathExists(source)) << "a set may just be made";
   RemoveCacheOrphans(Folder(), now + absl::Hours(2));
   EXPECT_FALSE(PathExists(source));
+}
+
+// What a killed reader left goes; whoever reads for hours keeps its turn.
+TEST_F(EvictionTest, ATurnThatIsHeldIsNoOrphan) {
+  Put('a', 300);
+  const std::string turn = Folder() + "/" + Identity('b') + ".reading";
+  const int held = open(turn.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  ASSERT_EQ(flock(held, LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(ListCached(Folder()).value().size(), 1u) << "it is no set";
+  const absl::Time now = SystemClock().Now();
+
+  RemoveCacheOrphans(Folder(), now + absl::Hours(2));
+  EXPECT_TRUE(PathExists(turn));
+  close(held);
+  RemoveCacheOrphans(Folder(), now + absl::Minutes(50));
+  EXPECT_TRUE(PathExists(turn)) << "somebody may just take it";
+  RemoveCacheOrphans(Folder(), now + absl::Hours(2));
+  EXPECT_FALSE(PathExists(turn));
 }
 
 TEST_F(DataCacheTest, ManyProcessesMayMakeUseAndEmptyItAtOnce) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
 #include "gtest/gtest.h"
 
 #include "tests/worker/trainer/images/own_images.h"
@@ -236,7 +237,7 @@ TEST(BrokenImagesTest, OfSeveralTheFirstIsNamed) {
              root.Put("pets/train/cat/2.png", "");
            },
            "ROOT/pets/train/cat/1.png: it begins with 68 65 6c 6c: neither a JPEG (ff d8 ff) nor a "
-           "PNG (89 50 4e 47)"},
+           "PNG (89 50 4e 47); refused as well: ROOT/pets/train/cat/2.png"},
           {"a broken picture before one that is not read",
            [](const DataRoot& root) {
              root.Put("pets/train/cat/1.png", "");
@@ -244,6 +245,23 @@ TEST(BrokenImagesTest, OfSeveralTheFirstIsNamed) {
            },
            "ROOT/pets/train/cat/1.png: an empty file; expected a JPEG or a PNG"},
       });
+}
+
+// Of more than one batch.
+TEST(BrokenImagesTest, OfManyThatAreRefusedThirtyMoreAreNamed) {
+  DataRoot root;
+  PutPets(root);
+  std::string named;
+  for (int i = 100; i < 200; ++i) {
+    root.Put(fmt::format("pets/train/cat/{}.png", i), "");
+    if (i == 100 || i > 130) continue;
+    named += fmt::format("{}{}", named.empty() ? "" : ", ",
+                         root.Path(fmt::format("pets/train/cat/{}.png", i)));
+  }
+  EXPECT_EQ(Message(Load(root, PetsSettings()).status()),
+            fmt::format("{}: an empty file; expected a JPEG or a PNG; refused as well: {} and 69 "
+                        "more",
+                        root.Path("pets/train/cat/100.png"), named));
 }
 
 // The first and the last of each length, and what stands beside them.

@@ -10,9 +10,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <set>
+#include <thread>
 #include <tuple>
+#include <utility>
 
 #include "fmt/format.h"
 #include "gmock/gmock.h"
@@ -23,6 +26,7 @@
 #include "tests/worker/trainer/images/own_images.h"
 #include "worker/trainer/data/examples_seen.h"
 #include "worker/trainer/data/groups_csv.h"
+#include "worker/trainer/images/go_on.h"
 #include "worker/trainer/images/image_file.h"
 #include "worker/trainer/images/image_tree.h"
 #include "worker/trainer/images/resize.h"
@@ -325,9 +329,10 @@ class ImageCacheTest : public testing::Test {
  protected:
   ImageCacheTest() { PutFaces(root_); }
 
-  absl::StatusOr<Dataset> LoadCached(ExampleLimits limits = {}) {
-    return LoadImages(FacesSettings(), {.data_root = root_.path(), .cache = &cache_}, limits,
-                      absl::InfiniteFuture());
+  absl::StatusOr<Dataset> LoadCached(ExampleLimits limits = {}, GoOn go_on = {}) {
+    return LoadImages(FacesSettings(),
+                      {.data_root = root_.path(), .cache = &cache_, .go_on = std::move(go_on)},
+                      limits, absl::InfiniteFuture());
   }
   std::vector<std::string> FilesOfCache(std::string_view ending) const {
     std::vector<std::string> names;
@@ -456,6 +461,57 @@ TEST_F(ImageCacheTest, WhatLiesInAFileMeanwhileIsLeftNowhere) {
   EXPECT_EQ(ImagesOf(set.train), ImagesOf(plain.train));
   EXPECT_THAT(set.notes, IsEmpty());
   EXPECT_THAT(FilesOfCache(""), testing::SizeIs(2));  // The set and its source: nothing is left.
+}
+
+// The second comes while the first has all decoded and nothing kept.
+TEST_F(ImageCacheTest, OfTwoThatWantOneSetOneReadsIt) {
+  std::set<std::string> decoded_into;  // Files that the second one has seen.
+  std::promise<void> came;
+  absl::StatusOr<Dataset> second;
+  const auto of_second = [&, first_time = true]() mutable {
+    for (const auto& entry : std::filesystem::directory_iterator(cache_.folder())) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("images.aside-")) decoded_into.insert(name);
+    }
+    if (std::exchange(first_time, false)) came.set_value();
+    return true;
+  };
+  std::thread other;
+  const absl::StatusOr<Dataset> first = LoadCached({}, [&] {
+    if (!other.joinable()) {
+      other = std::thread([&] { second = LoadCached({}, of_second); });
+      came.get_future().wait();
+    }
+    return true;
+  });
+  other.join();
+
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->identity, first->identity);
+  EXPECT_EQ(ImagesOf(second->train), ImagesOf(first->train));
+  EXPECT_THAT(decoded_into, testing::SizeIs(1)) << "that of the first one";
+  EXPECT_THAT(FilesOfCache(""), testing::SizeIs(2));
+}
+
+TEST_F(ImageCacheTest, WhoIsStoppedReadsAndWaitsNoLonger) {
+  const GoOn stopped = [] { return false; };
+  const absl::Status reading = LoadCached({}, stopped).status();
+  EXPECT_EQ(reading.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(Message(reading), "asked to stop while its data were read");
+
+  absl::Status waiting;
+  const absl::StatusOr<Dataset> other = LoadCached({}, [&] {
+    waiting = LoadCached({}, stopped).status();
+    EXPECT_THAT(FilesOfCache(".reading"), testing::SizeIs(waiting.ok() ? 0 : 1));
+    return true;
+  });
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_EQ(waiting, reading);
+  EXPECT_THAT(FilesOfCache(""), testing::SizeIs(2));
+  EXPECT_EQ(LoadCached({}, stopped).status(), reading) << "while it compares what was kept";
+  root_.Put("faces/a.png", "");
+  EXPECT_EQ(LoadCached({}, stopped).status(), reading) << "before it decodes anything";
 }
 
 TEST_F(ImageCacheTest, ChangedFilesAreReadAgain) {

@@ -76,27 +76,16 @@ TEST(PixelStoreTest, WhatCouldNotBeSyncedIsNotKept) {
 }
 
 // A file of a disk that has so much room.
-class FileWithRoom final : public WritableFile {
+class FileWithRoom final : public ForwardingFile {
  public:
   FileWithRoom(std::unique_ptr<WritableFile> file, uint64_t room_bytes)
-      : file_(std::move(file)), room_bytes_(room_bytes) {}
-  const std::string& path() const override { return file_->path(); }
-  absl::Status Append(std::string_view bytes) override { return file_->Append(bytes); }
-  absl::Status WriteAt(uint64_t offset_bytes, std::string_view bytes) override {
-    return file_->WriteAt(offset_bytes, bytes);
-  }
-  absl::Status ReadAt(uint64_t offset_bytes, std::span<char> into) const override {
-    return file_->ReadAt(offset_bytes, into);
-  }
-  absl::Status Truncate(uint64_t size_bytes) override { return file_->Truncate(size_bytes); }
-  absl::Status Sync() override { return file_->Sync(); }
+      : ForwardingFile(std::move(file)), room_bytes_(room_bytes) {}
   absl::Status TakeRoom(uint64_t size_bytes) override {
-    if (size_bytes <= room_bytes_) return file_->TakeRoom(size_bytes);
+    if (size_bytes <= room_bytes_) return ForwardingFile::TakeRoom(size_bytes);
     return MakeError(absl::StatusCode::kResourceExhausted, "no room");
   }
 
  private:
-  const std::unique_ptr<WritableFile> file_;
   const uint64_t room_bytes_;
 };
 

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -132,6 +134,15 @@ TEST(MeasuredRoundTest, EachArmTakesItsStepWithItsOwnSwitches) {
   }
   close(nowhere);
   EXPECT_TRUE(CheckReadings(SetSwitches({.threads = 1})).ok());
+}
+
+TEST(MeasuredRoundTest, TheLossThatIsNotFiniteIsTheOneThatIsTold) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(ToldLoss(2, 3), 2);
+  EXPECT_EQ(ToldLoss(2, infinite), infinite);
+  EXPECT_EQ(ToldLoss(infinite, 3), infinite);
+  EXPECT_EQ(ToldLoss(-infinite, infinite), -infinite);
+  EXPECT_TRUE(std::isnan(ToldLoss(2, std::nan(""))));
 }
 
 }  // namespace

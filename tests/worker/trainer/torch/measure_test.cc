@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -244,6 +245,21 @@ TEST(MeasureTest, StepsThatMoveNothingAreTold) {
   EXPECT_EQ(skipped % 2, 0) << "both arms alike";
 }
 
+// Steps move nothing until the loss scale has fallen far enough; the first that moves anything
+// makes the next loss what it is.
+TEST(MeasureTest, AMeasurementThatDivergesTellsWhatItHasSeen) {
+  TrainerRequest request = MeasureRequest();
+  request.specification.measure.steps = 40;
+  request.specification.train.precision = "fp16";
+  request.specification.train.loss_scale.initial = 16777216;
+  request.specification.train.optimizer.learning_rate = 1e30;
+  const Ran ran = RunTrainer(request);
+  ASSERT_EQ(ran.outcome().kind, Outcome::Kind::kDiverged) << ran.output;
+  EXPECT_GT(MeasuredOf(ran).value("skipped_steps", int64_t{0}), 0);
+  EXPECT_EQ(ran.outcome().hashes.size(), 3u);
+  EXPECT_NE(ran.Hash("plan/weights"), ran.Hash("init"));
+}
+
 TEST(MeasureTest, LossesThatAreNotFiniteAreToldAndNotTimed) {
   TrainerRequest request = MeasureRequest();
   request.specification.train.optimizer.learning_rate = 1e30;
@@ -252,6 +268,8 @@ TEST(MeasureTest, LossesThatAreNotFiniteAreToldAndNotTimed) {
   EXPECT_EQ(ran.outcome().kind, Outcome::Kind::kDiverged);
   EXPECT_TRUE(ran.outcome().message.ends_with("with a smaller learning rate it stays so longer"))
       << ran.outcome().message;
+  EXPECT_FALSE(std::isfinite(ran.outcome().metrics.at("loss")));
+  EXPECT_EQ(ran.outcome().hashes.size(), 3u);
 }
 
 TEST(MeasureTest, AStopIsObeyedBetweenTwoSteps) {

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/trainer_protocol/json.h"
 #include "tests/support/variable.h"
 #include "worker/devices/class_variables.h"
@@ -33,6 +34,7 @@
 #include "worker/trainer/torch/options.h"
 #include "worker/trainer/torch/step/metrics.h"
 #include "worker/trainer/torch/step/reporter.h"
+#include "worker/trainer/torch/step/signs_of_life.h"
 #include "worker/trainer/torch/step/stop.h"
 
 namespace noisefloor::trainer {
@@ -414,6 +416,55 @@ TEST_F(ReporterTest, AReaderThatHasGoneIsKeptAsAStatus) {
   Reporter reporter(ends_[1]);
   reporter.Progress(1, 2);
   EXPECT_EQ(reporter.status().code(), absl::StatusCode::kUnavailable);
+}
+
+// Steady time that passes in a test's hand.
+class SteadyClock final : public Clock {
+ public:
+  absl::Time Now() const override { return absl::UnixEpoch() + steady; }
+  absl::Duration Steady() const override { return steady; }
+  absl::Duration steady = absl::Hours(1);
+};
+
+TEST_F(ReporterTest, WhoReadsForLongSaysEveryTenSecondsThatItLives) {
+  Reporter reporter(ends_[1]);
+  SteadyClock clock;
+  SignsOfLife signs(clock, reporter);
+  std::vector<size_t> told;
+  for (const double seconds : {0.0, 9.9, 10.0, 10.1, 19.9, 31.0, 32.0}) {
+    clock.steady = absl::Hours(1) + absl::Seconds(seconds);
+    EXPECT_TRUE(signs.GoOn());
+    const std::vector<TrainerEvent> events = Events();
+    told.push_back(events.size());
+    for (const TrainerEvent& event : events) EXPECT_EQ(std::get<ProgressEvent>(event).step, 0);
+  }
+  EXPECT_EQ(told, (std::vector<size_t>{0, 0, 1, 0, 0, 1, 0}));
+}
+
+TEST_F(ReporterTest, WhomNobodyHearsReadsNoLonger) {
+  signal(SIGPIPE, SIG_IGN);
+  close(std::exchange(ends_[0], -1));
+  Reporter reporter(ends_[1]);
+  SteadyClock clock;
+  SignsOfLife signs(clock, reporter);
+  EXPECT_TRUE(signs.GoOn());
+  clock.steady += absl::Seconds(10);
+  (void)signs.GoOn();
+  EXPECT_FALSE(signs.GoOn());
+}
+
+[[noreturn]] void StopWhileItReads() {
+  WatchForStop();
+  Reporter reporter(STDOUT_FILENO);
+  SteadyClock clock;
+  SignsOfLife signs(clock, reporter);
+  if (!signs.GoOn()) std::_Exit(2);
+  raise(SIGTERM);
+  std::_Exit(signs.GoOn() ? 3 : 0);
+}
+
+TEST(SignsOfLifeDeathTest, AStopEndsTheReading) {
+  EXPECT_EXIT(StopWhileItReads(), testing::ExitedWithCode(0), "");
 }
 
 // In state "S", a thread waits in a system call.

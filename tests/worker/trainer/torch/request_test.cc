@@ -9,9 +9,11 @@
 
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "common/trainer_protocol/training.h"
 #include "tests/worker/trainer/torch/trainer_process.h"
+#include "worker/devices/cpu.h"
 #include "worker/trainer/torch/facts/machine.h"
 #include "worker/trainer/torch/intake.h"
 
@@ -105,6 +107,32 @@ TEST(ProbeTest, AProcessorOfThisMachineWorksAndOthersSayWhyNot) {
   EXPECT_EQ(other["reason"], "this processor's vendor is " + CpuVendor());
   EXPECT_EQ(probe("nvidia-h200-x2")["works"], false);
   EXPECT_EQ(probe("cpu-vax-780")["works"], false);
+}
+
+// LibTorch would run as what the variables say, and die of the first instruction that is missing.
+TEST(ProbeTest, AClassWhoseInstructionsThisProcessorLacksIsRefused) {
+  const CpuFacts here = ReadCpuFacts();
+  const TrainerRequest request = SmallRequest();
+  const std::string file = request.work_directory + "/spec.json";
+  int lacking = 0;
+  for (const std::string& name : AllCpuClasses()) {
+    const std::string lacks = LackingSet(here, name);
+    if (lacks.empty()) continue;
+    ++lacking;
+    const std::string why = "hardware_class: " + name + ": this processor has no " + lacks;
+    const Ran probed = RunTrainer("", {.arguments = {"--probe", name}});
+    EXPECT_EQ(probed.exit_code, 0) << probed.output;
+    const Json answer = Json::parse(probed.output, nullptr, false);
+    EXPECT_EQ(answer["works"], false);
+    EXPECT_EQ(answer["reason"], why);
+    Specification spec = request.specification;
+    spec.hardware_class = name;
+    std::ofstream(file) << SpecificationToJson(spec);
+    ExpectFailure(RunTrainer("", {.arguments = {"--spec=" + file, "--data-root=/d",
+                                                "--work=" + request.work_directory + "/out"}}),
+                  CauseClass::kBadSpecification, why);
+  }
+  if (lacking == 0) GTEST_SKIP() << "this processor has the instructions of every class";
 }
 
 TEST(RequestTest, ARequestLargerThanFourMebibytesIsRefused) {

@@ -62,13 +62,15 @@ class Measurement {
     const MeasureSettings& measure = input_.specification.measure;
     for (int64_t round = 0; round < measure.warmup + measure.steps; ++round) {
       NF_RETURN_IF_ERROR(RunRound(round));
-      if (report_.ending != Ending::kDone) return std::move(report_);
+      if (report_.ending == Ending::kInterrupted) return std::move(report_);
+      if (report_.ending == Ending::kDiverged) break;
     }
     for (const Arm& arm : arms_) {
       report_.skipped_steps += arm.skipped();
       report_.hashes[arm.name() + "/weights"] =
           HostTensors::ParametersAndBuffers(arm.model()).Hash();
     }
+    if (report_.ending == Ending::kDiverged) return std::move(report_);
     reporter_.Flush();
     NF_RETURN_IF_ERROR(Profile());
     return std::move(report_);
@@ -118,10 +120,8 @@ class Measurement {
   }
 
   void CheckLoss() {
-    report_.loss = arms_.front().Loss();
-    if (!std::isfinite(report_.loss) || !std::isfinite(arms_.back().Loss())) {
-      report_.ending = Ending::kDiverged;
-    }
+    report_.loss = ToldLoss(arms_.front().Loss(), arms_.back().Loss());
+    if (!std::isfinite(report_.loss)) report_.ending = Ending::kDiverged;
   }
 
   absl::Status Profile() {
@@ -176,6 +176,10 @@ std::array<size_t, kMeasuredArms> RoundOrder(uint64_t seed, int64_t round) {
   const PhiloxStream rounds(seed, StreamOf("measure.rounds"));
   const size_t first = rounds.Word(static_cast<uint64_t>(round)) % kMeasuredArms;
   return {first, 1 - first};
+}
+
+double ToldLoss(double deterministic, double plan) {
+  return std::isfinite(deterministic) && !std::isfinite(plan) ? plan : deterministic;
 }
 
 absl::StatusOr<MeasureReport> Measure(const MeasureInput& input, Reporter& reporter) {

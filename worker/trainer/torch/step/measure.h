@@ -36,9 +36,9 @@ struct MeasureReport {
   int64_t steps = 0;          // Of all arms, timed or not.
   int64_t skipped_steps = 0;  // Of those, with fp16: a gradient was not finite.
   double timed_seconds = 0;   // By the clock, of both arms.
-  double loss = 0;            // Of the deterministic arm's last timed step.
+  double loss = 0;            // ToldLoss, of the last steps.
   // "init"; "deterministic/weights", "plan/weights": parameters and buffers behind the last timed
-  // step. Equal ones: nothing that is measured changed a bit.
+  // step, or that whose loss is not finite. Equal ones: nothing that is measured changed a bit.
   std::map<std::string, std::string> hashes;
   // {"device", "profiled_steps", "arms": {NAME: [[kernel, launches, seconds]]}, "primitives":
   // {NAME: the same}, "error"}: launches and seconds are of all profiled steps together.
@@ -49,6 +49,9 @@ struct MeasureReport {
 // by word `round` of the stream StreamOf("measure.rounds") of the seed of `data_order`. Rounds
 // count from 0, those of the warm-up first.
 std::array<size_t, kMeasuredArms> RoundOrder(uint64_t seed, int64_t round);
+
+// Of the losses of the two arms the deterministic one, unless only the plan's is not finite.
+double ToldLoss(double deterministic, double plan);
 
 // Records, in the order in which the steps are taken, "deterministic/wall_seconds" and
 // "plan/wall_seconds", on a GPU also ".../device_seconds", with the number of the timed round, from

@@ -1,0 +1,53 @@
+#include "worker/trainer/images/reading_turn.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "common/cache/upkeep.h"
+#include "common/files/directory.h"
+
+namespace noisefloor::trainer {
+
+namespace {
+constexpr int kBetweenTriesMs = 200;
+}  // namespace
+
+ReadingTurn::ReadingTurn(std::string path) : path_(std::move(path)) {
+  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);  // Another user's.
+}
+
+// Removed while it is locked: who has it open already gets the lock all the same, and looks into
+// the cache.
+ReadingTurn::~ReadingTurn() {
+  if (held_) (void)unlink(path_.c_str());
+  if (file_ >= 0) close(file_);
+}
+
+bool ReadingTurn::Try() {
+  if (file_ < 0) return true;
+  held_ = flock(file_, LOCK_EX | LOCK_NB) == 0;
+  return held_ || (errno != EWOULDBLOCK && errno != EINTR);
+}
+
+absl::StatusOr<std::unique_ptr<ReadingTurn>> ReadingTurn::Take(const std::string& folder,
+                                                               const std::string& key,
+                                                               const GoOn& go_on) {
+  (void)CreateDirectories(folder);  // Without it there is no file.
+  std::unique_ptr<ReadingTurn> turn(
+      new ReadingTurn(fmt::format("{}/{}{}", folder, key, kCacheReading)));
+  while (!turn->Try()) {
+    turn->waited_ = true;
+    NF_RETURN_IF_ERROR(Ask(go_on));
+    (void)poll(nullptr, 0, kBetweenTriesMs);  // To wait for the lock would be deaf to a stop.
+  }
+  return turn;
+}
+
+}  // namespace noisefloor::trainer
