@@ -174,6 +174,7 @@ class Garbage::Run {
   // What others name, too, would stay.
   absl::Status CountWhatWouldGo() {
     for (const auto& [sha256, chosen] : would_go_) {
+      NF_RETURN_IF_ERROR(CheckGoesOn());
       NF_ASSIGN_OR_RETURN(const uint64_t names, reader_.CountNames(sha256));
       if (names <= chosen.names && parts_.pins.Unless(sha256, [] {})) Count(chosen.file);
     }

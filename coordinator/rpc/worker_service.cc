@@ -1,6 +1,7 @@
 #include "coordinator/rpc/worker_service.h"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "common/base/reason.h"
@@ -74,16 +75,18 @@ void WorkerServiceImpl::Note(LeaseId lease, const absl::Status& received) {
   // What a worker did wrong says nothing of the disk, nor that it does too much at once.
   if (absl::IsInvalidArgument(received) || absl::IsFailedPrecondition(received)) return;
   if (!received.ok() && WhyOf(received).reason == Reason::kTooBusy) return;
-  std::string problem = received.ok() ? "" : "an uploaded file: " + Message(received);
+  const std::string problem = received.ok() ? "" : "an uploaded file: " + Message(received);
   MutexLock lock(problem_mutex_);
-  problem_lease_ = lease;
-  if (problem == problem_) return;
+  const LeaseId before = std::exchange(problem_lease_, lease);
+  const bool stood = before == lease || limits_.is_live(before);
+  const std::string known = stood ? std::move(problem_) : "";
+  problem_ = problem;
+  if (problem == known) return;
   if (problem.empty()) {
     LogInfo("uploads_recovered", {});
   } else {
     LogFailure(lease, received);
   }
-  problem_ = std::move(problem);
 }
 
 std::string WorkerServiceImpl::upload_problem() const {

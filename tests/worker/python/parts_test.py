@@ -547,7 +547,7 @@ class Files(unittest.TestCase):
         import numpy as np
         records = np.zeros(2, [("a", "i4"), ("b", "i8")])
         for values, name in ((object(), "object"), ({1, 2}, "set"), (records, "ndarray"),
-                             (np.array([None, 1]), "ndarray")):
+                             (records.view(np.recarray), "recarray"), (np.array([None, 1]), "ndarray")):
             with self.assertRaisesRegex(errors.Refused, f"an array of numbers, got {name} "):
                 tensors.named_tensors({"x": values})
         self.assertEqual(tensors.tensor_of(np.array([1, 2], object), "int32"),

@@ -27,8 +27,6 @@ namespace noisefloor::trainer {
 
 namespace {
 
-constexpr absl::Duration kTooYoung = absl::Seconds(2);
-
 // An open file of the cache; while it is open nobody removes the file for want of room.
 class Used {
  public:

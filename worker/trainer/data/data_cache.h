@@ -67,7 +67,9 @@ class DataCache {
   // Who put the file of this set where PathOfSet says tells so. Makes room: the sets whose last use
   // is the longest ago go first, until all that are left are within the limit or in use.
   void TidyAfter(const std::string& identity) const;
-  // Nothing, when the state is too young (`now` is wall time) to be told from a later one.
+  // A state whose newest file is younger than this cannot be told from a later one.
+  static constexpr absl::Duration kTooYoung = absl::Seconds(2);
+  // Nothing of a state that is too young; `now`, wall time, is when it was looked at.
   absl::Status Remember(const FolderState& state, const std::string& identity,
                         absl::Time now) const;
 

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+
 #include "common/files/directory.h"
 #include "common/files/sha256.h"
 #include "worker/trainer/images/image_file.h"
@@ -331,8 +333,9 @@ absl::StatusOr<Dataset> FromCache(const DataCache& cache, const std::string& nam
 // Of a set whose pixels lie in a file.
 absl::StatusOr<Dataset> ThroughCache(const DataCache& cache, ReadSet& set, const Order& order,
                                      const ImageSetFacts& facts, const std::string& name,
-                                     ExampleLimits limits) {
-  if (auto there = FromCache(cache, name, facts.identity, limits); there.ok()) return there;
+                                     ExampleLimits limits, const GoOn& go_on) {
+  auto there = FromCache(cache, name, facts.identity, limits, Trust::kNothing, go_on);
+  if (there.ok() || absl::IsCancelled(there.status())) return there;
   const auto example = [&](size_t split, int64_t rank) {
     return ExampleOf(set, order[split][static_cast<size_t>(rank)]);
   };
@@ -363,6 +366,19 @@ std::optional<absl::StatusOr<Dataset>> Find(const FolderState& state, const Imag
   return std::nullopt;
 }
 
+absl::Time NewestOf(const TreeState& state) {
+  return absl::UnixEpoch() + absl::Nanoseconds(state.newest_unix_ns);
+}
+
+absl::Status WaitOut(absl::Duration rest, const GoOn& go_on) {
+  constexpr absl::Duration kPiece = absl::Milliseconds(100);
+  for (; rest > absl::ZeroDuration(); rest -= kPiece) {
+    NF_RETURN_IF_ERROR(Ask(go_on));
+    absl::SleepFor(std::min(rest, kPiece));
+  }
+  return absl::OkStatus();
+}
+
 // All that a state of the files and these settings decides.
 std::string AskedOf(const ImageSettings& settings) {
   return fmt::format("{}\n{}\n{}\n{}\n{}", settings.image_size, settings.labels, settings.groups,
@@ -381,9 +397,15 @@ int64_t UsableProcessors() {
 absl::StatusOr<Dataset> LoadImages(const ImageSettings& settings, const ImageSource& source,
                                    ExampleLimits limits, absl::Time now) {
   NF_ASSIGN_OR_RETURN(const std::string folder, FindFolder(settings.name, source.data_root));
-  NF_ASSIGN_OR_RETURN(const TreeState state, StateOfTree(folder, AskedOf(settings)));
-  const FolderState before = {state.key,
-                              absl::UnixEpoch() + absl::Nanoseconds(state.newest_unix_ns)};
+  NF_ASSIGN_OR_RETURN(TreeState state, StateOfTree(folder, AskedOf(settings)));
+  const absl::Duration young = now - NewestOf(state);
+  if (source.cache != nullptr && absl::AbsDuration(young) < DataCache::kTooYoung) {
+    // Too young to be remembered, it would be read anew by everybody who waits for it.
+    NF_RETURN_IF_ERROR(WaitOut(DataCache::kTooYoung - young, source.go_on));
+    now += DataCache::kTooYoung - young;
+    NF_ASSIGN_OR_RETURN(state, StateOfTree(folder, AskedOf(settings)));
+  }
+  const FolderState before = {state.key, NewestOf(state)};
   std::vector<std::string> notes;
   const DataCache* cache = source.cache;
   std::unique_ptr<ReadingTurn> turn;
@@ -406,7 +428,8 @@ absl::StatusOr<Dataset> LoadImages(const ImageSettings& settings, const ImageSou
   NF_RETURN_IF_ERROR(Ask(source.go_on));  // What follows may wait for the disk.
   std::optional<Dataset> dataset;
   if (set.pixels.in_file()) {
-    auto kept = ThroughCache(*cache, set, order, facts, settings.name, limits);
+    auto kept = ThroughCache(*cache, set, order, facts, settings.name, limits, source.go_on);
+    if (absl::IsCancelled(kept.status())) return kept.status();
     if (kept.ok()) {
       dataset = *std::move(kept);
       const absl::Status remembered = cache->Remember(before, facts.identity, now);

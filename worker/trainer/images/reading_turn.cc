@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,13 +19,14 @@ namespace {
 constexpr int kBetweenTriesMs = 200;
 }  // namespace
 
-ReadingTurn::ReadingTurn(std::string path) : path_(std::move(path)) {
+ReadingTurn::ReadingTurn(std::string path) : path_(std::move(path)) { Open(); }
+
+void ReadingTurn::Open() {
   file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);  // Another user's.
 }
 
-// Removed while it is locked: who has it open already gets the lock all the same, and looks into
-// the cache.
+// Removed while it is locked: who had it open meanwhile sees that it has no name any more.
 ReadingTurn::~ReadingTurn() {
   if (held_) (void)unlink(path_.c_str());
   if (file_ >= 0) close(file_);
@@ -32,8 +34,13 @@ ReadingTurn::~ReadingTurn() {
 
 bool ReadingTurn::Try() {
   if (file_ < 0) return true;
-  held_ = flock(file_, LOCK_EX | LOCK_NB) == 0;
-  return held_ || (errno != EWOULDBLOCK && errno != EINTR);
+  if (flock(file_, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK && errno != EINTR;
+  struct stat about {};
+  held_ = fstat(file_, &about) != 0 || about.st_nlink > 0;
+  if (held_) return true;
+  close(file_);  // Somebody else may hold the next one of that name.
+  Open();
+  return false;
 }
 
 absl::StatusOr<std::unique_ptr<ReadingTurn>> ReadingTurn::Take(const std::string& folder,

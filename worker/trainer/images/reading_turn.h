@@ -32,6 +32,7 @@ class ReadingTurn {
 
  private:
   explicit ReadingTurn(std::string path);
+  void Open();
   // Whether it is ours, or everybody's.
   bool Try();
 

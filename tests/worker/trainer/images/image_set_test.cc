@@ -12,6 +12,7 @@
 #include <fstream>
 #include <future>
 #include <map>
+#include <memory>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -29,6 +30,7 @@
 #include "worker/trainer/images/go_on.h"
 #include "worker/trainer/images/image_file.h"
 #include "worker/trainer/images/image_tree.h"
+#include "worker/trainer/images/reading_turn.h"
 #include "worker/trainer/images/resize.h"
 
 namespace noisefloor::trainer {
@@ -398,21 +400,46 @@ TEST_F(ImageCacheTest, WhatIsAskedIsPartOfWhatIsRemembered) {
   }
 }
 
-TEST_F(ImageCacheTest, AYoungStateIsNotRemembered) {
+// So that it is remembered, and who waits for its reader does not read it again.
+TEST_F(ImageCacheTest, AYoungStateIsWaitedFor) {
   absl::Time newest = absl::InfinitePast();
   for (const auto& entry : std::filesystem::directory_iterator(root_.Path("faces"))) {
     struct stat about {};
     ASSERT_EQ(stat(entry.path().c_str(), &about), 0);
     newest = std::max(newest, absl::TimeFromTimespec(about.st_ctim));
   }
-  const auto load = [&](absl::Duration age) {
-    return LoadImages(FacesSettings(), {.data_root = root_.path(), .cache = &cache_}, {},
+  const auto load = [&](absl::Duration age, const GoOn& go_on) {
+    return LoadImages(FacesSettings(),
+                      {.data_root = root_.path(), .cache = &cache_, .go_on = go_on}, {},
                       newest + age);
   };
-  EXPECT_TRUE(load(absl::Milliseconds(1900)).ok());
-  EXPECT_THAT(FilesOfCache(".source"), IsEmpty());
-  EXPECT_TRUE(load(absl::Milliseconds(2000)).ok());
+  EXPECT_EQ(load(absl::ZeroDuration(), [] { return false; }).status().code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_FALSE(std::filesystem::exists(cache_.folder())) << "it was stopped while it waited";
+  EXPECT_TRUE(load(absl::Milliseconds(1900), {}).ok());
   EXPECT_EQ(FilesOfCache(".source").size(), 1u);
+}
+
+// The one before is done with nothing, and a newcomer has the next lock of that name.
+TEST(ReadingTurnTest, ALockWithoutANameIsNoTurn) {
+  const DataRoot root;
+  auto first = ReadingTurn::Take(root.path(), "key", {});
+  ASSERT_TRUE(first.ok());
+  absl::StatusOr<std::unique_ptr<ReadingTurn>> newcomer = nullptr;
+  int asked = 0;
+  const auto waiting = ReadingTurn::Take(root.path(), "key", [&] {
+    if (++asked == 1) {
+      first->reset();
+      newcomer = ReadingTurn::Take(root.path(), "key", {});
+    } else {
+      EXPECT_TRUE(std::filesystem::exists(root.Path("key.reading")));
+      if (asked == 3) newcomer->reset();
+    }
+    return asked < 50;
+  });
+  ASSERT_TRUE(waiting.ok()) << waiting.status();
+  EXPECT_TRUE((*waiting)->waited());
+  EXPECT_GE(asked, 3);
 }
 
 // What is decoded into is one more among the files that are read.

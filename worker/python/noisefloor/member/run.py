@@ -268,6 +268,8 @@ class Run:
             self._journal.resume(kept["records"])
             for kind, name, content in files:
                 self._journal.keep(kind, name, content or b"")
+        if self.data_identity:
+            self._journal.greet()  # What comes next may be a long evaluation, and no step.
         return kept["state"]
 
     def _save(self, state: Mapping[str, Any]) -> None:

@@ -47,7 +47,7 @@ def tensor_of(value: Any, kind: str | None = None) -> Tensor:
         if kind is not None:
             array = array.astype(kind)
         # The bytes of objects are their addresses, and records may have gaps that nobody writes.
-        if array.dtype.kind == "O" or array.dtype.type is numpy.void:
+        if array.dtype.kind == "O" or issubclass(array.dtype.type, numpy.void):
             raise Refused(f"expected an array of numbers, got {type(value).__name__} "
                           f"({array.dtype})")
         if array.dtype.byteorder == ">":
