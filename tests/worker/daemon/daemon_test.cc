@@ -247,6 +247,8 @@ class StoppedTest : public DaemonTest {
     StartDaemon({"--state-temporary", "--stopped-code=75"});
     const int told = open(asked.c_str(), O_RDONLY | O_CLOEXEC);  // Waits for it.
     ASSERT_GE(told, 0);
+    char byte = 0;
+    EXPECT_EQ(read(told, &byte, 1), 1) << "closed before, its pipe would be broken";
     close(told);
   }
 };
