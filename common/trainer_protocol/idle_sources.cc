@@ -53,7 +53,7 @@ Reason ThreadsAddNothing(const Specification& s) {
 // Fixed or free, a processor's kernels are the same ones; deterministic ones and autotuning are
 // choices that cuDNN and cuBLAS have.
 Reason KernelsOfAProcessor(const Specification& s) {
-  if (!s.hardware_class.starts_with("cpu-")) return std::nullopt;
+  if (!IsCpuClass(s.hardware_class)) return std::nullopt;
   return "on a processor there is one choice of kernels";
 }
 

@@ -14,8 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
-
 #include "common/files/directory.h"
 #include "common/files/sha256.h"
 #include "worker/trainer/images/image_file.h"
@@ -368,15 +366,6 @@ std::optional<absl::StatusOr<Dataset>> Find(const FolderState& state, const Imag
 
 absl::Time NewestOf(const TreeState& state) {
   return absl::UnixEpoch() + absl::Nanoseconds(state.newest_unix_ns);
-}
-
-absl::Status WaitOut(absl::Duration rest, const GoOn& go_on) {
-  constexpr absl::Duration kPiece = absl::Milliseconds(100);
-  for (; rest > absl::ZeroDuration(); rest -= kPiece) {
-    NF_RETURN_IF_ERROR(Ask(go_on));
-    absl::SleepFor(std::min(rest, kPiece));
-  }
-  return absl::OkStatus();
 }
 
 // All that a state of the files and these settings decides.

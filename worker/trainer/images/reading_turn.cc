@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +15,7 @@
 namespace noisefloor::trainer {
 
 namespace {
-constexpr int kBetweenTriesMs = 200;
+constexpr absl::Duration kBetweenTries = absl::Milliseconds(200);
 }  // namespace
 
 ReadingTurn::ReadingTurn(std::string path) : path_(std::move(path)) { Open(); }
@@ -51,8 +50,7 @@ absl::StatusOr<std::unique_ptr<ReadingTurn>> ReadingTurn::Take(const std::string
       new ReadingTurn(fmt::format("{}/{}{}", folder, key, kCacheReading)));
   while (!turn->Try()) {
     turn->waited_ = true;
-    NF_RETURN_IF_ERROR(Ask(go_on));
-    (void)poll(nullptr, 0, kBetweenTriesMs);  // To wait for the lock would be deaf to a stop.
+    NF_RETURN_IF_ERROR(WaitOut(kBetweenTries, go_on));
   }
   return turn;
 }

@@ -12,7 +12,6 @@
 #include <fstream>
 #include <future>
 #include <map>
-#include <memory>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -30,7 +29,6 @@
 #include "worker/trainer/images/go_on.h"
 #include "worker/trainer/images/image_file.h"
 #include "worker/trainer/images/image_tree.h"
-#include "worker/trainer/images/reading_turn.h"
 #include "worker/trainer/images/resize.h"
 
 namespace noisefloor::trainer {
@@ -418,28 +416,6 @@ TEST_F(ImageCacheTest, AYoungStateIsWaitedFor) {
   EXPECT_FALSE(std::filesystem::exists(cache_.folder())) << "it was stopped while it waited";
   EXPECT_TRUE(load(absl::Milliseconds(1900), {}).ok());
   EXPECT_EQ(FilesOfCache(".source").size(), 1u);
-}
-
-// The one before is done with nothing, and a newcomer has the next lock of that name.
-TEST(ReadingTurnTest, ALockWithoutANameIsNoTurn) {
-  const DataRoot root;
-  auto first = ReadingTurn::Take(root.path(), "key", {});
-  ASSERT_TRUE(first.ok());
-  absl::StatusOr<std::unique_ptr<ReadingTurn>> newcomer = nullptr;
-  int asked = 0;
-  const auto waiting = ReadingTurn::Take(root.path(), "key", [&] {
-    if (++asked == 1) {
-      first->reset();
-      newcomer = ReadingTurn::Take(root.path(), "key", {});
-    } else {
-      EXPECT_TRUE(std::filesystem::exists(root.Path("key.reading")));
-      if (asked == 3) newcomer->reset();
-    }
-    return asked < 50;
-  });
-  ASSERT_TRUE(waiting.ok()) << waiting.status();
-  EXPECT_TRUE((*waiting)->waited());
-  EXPECT_GE(asked, 3);
 }
 
 // What is decoded into is one more among the files that are read.
